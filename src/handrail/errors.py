@@ -1,0 +1,114 @@
+"""Every exception Handrail raises, in one tree.
+
+    HandrailError
+    ├── LocalProtocolError         you (or Handrail) used the protocol wrongly: nothing was sent
+    │   └── AskClosed              the ask you answered is no longer waiting
+    ├── ControlError               a control request of ours did not succeed
+    │   ├── ControlRefused         the CLI answered with an error
+    │   ├── ControlExpired         the CLI did not answer before the deadline
+    │   └── ControlLost            the CLI went away before it answered
+    ├── LaunchError                the CLI could not be started
+    │   ├── CLINotFound            there is no `claude` where Handrail looked
+    │   └── InvalidOptions         the options contradict each other
+    └── ProcessError               the CLI is gone
+        ├── ProcessExited          it exited by itself: exit code and the end of stderr are in the message
+        └── ClientClosed           you closed the client (or never opened it)
+
+What the *CLI* does wrong is never raised while reading: it is a value in the stream of frames
+(`handrail.protocol.frames.Malformed`, or a frame with `problems`), so one bad line cannot end a session.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AskClosed",
+    "CLINotFound",
+    "ClientClosed",
+    "ControlError",
+    "ControlExpired",
+    "ControlLost",
+    "ControlRefused",
+    "HandrailError",
+    "InvalidOptions",
+    "LaunchError",
+    "LocalProtocolError",
+    "ProcessError",
+    "ProcessExited",
+]
+
+
+class HandrailError(Exception):
+    """Base of everything Handrail raises on purpose."""
+
+
+class LocalProtocolError(HandrailError):
+    """This side broke the protocol's rules; nothing reached the CLI."""
+
+
+class AskClosed(LocalProtocolError):
+    """An answer came for an ask that is not waiting any more (answered, cancelled, or the CLI is gone)."""
+
+
+class ControlError(HandrailError):
+    """A control request of ours did not succeed."""
+
+    def __init__(self, message: str, *, subtype: str) -> None:
+        super().__init__(message)
+        self.subtype = subtype
+
+
+class ControlRefused(ControlError):
+    """The CLI answered our control request with an error."""
+
+    def __init__(self, subtype: str, error: str, *, code: str | None = None) -> None:
+        super().__init__(f"the CLI refused {subtype!r}: {error}", subtype=subtype)
+        self.error = error
+        self.code = code
+
+
+class ControlExpired(ControlError):
+    """The CLI did not answer our control request in time. A late answer does no harm."""
+
+    def __init__(self, subtype: str, seconds: float) -> None:
+        super().__init__(
+            f"the CLI did not answer {subtype!r} within {seconds:g} s; "
+            "it may be too old to know this request, or busy: pass a longer `timeout` to wait longer",
+            subtype=subtype,
+        )
+        self.seconds = seconds
+
+
+class ControlLost(ControlError):
+    """The CLI went away before it answered our control request."""
+
+    def __init__(self, subtype: str, reason: str) -> None:
+        super().__init__(f"{subtype!r} was not answered: {reason}", subtype=subtype)
+
+
+class LaunchError(HandrailError):
+    """The CLI could not be started."""
+
+
+class CLINotFound(LaunchError):
+    """There is no `claude` executable where Handrail looked."""
+
+
+class InvalidOptions(LaunchError):
+    """The options contradict each other or cannot be passed to the CLI."""
+
+
+class ProcessError(HandrailError):
+    """The CLI process is gone."""
+
+
+class ProcessExited(ProcessError):
+    """The CLI exited on its own; `exit_code` is negative for a signal, as in `subprocess`."""
+
+    def __init__(self, message: str, *, exit_code: int | None, stderr_tail: str = "") -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+        self.stderr_tail = stderr_tail
+
+
+class ClientClosed(ProcessError):
+    """The client is closed, or was never opened: use `async with connect(...)`."""

@@ -1,0 +1,1 @@
+"""Where the parts meet: the live client, asks, hooks and in-process MCP tools."""
