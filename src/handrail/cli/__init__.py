@@ -1,0 +1,1 @@
+"""The `handrail` command: the composition root, where the parts are wired together."""
