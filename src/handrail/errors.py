@@ -10,6 +10,7 @@
     ├── LaunchError                the CLI could not be started
     │   ├── CLINotFound            there is no `claude` where Handrail looked
     │   └── InvalidOptions         the options contradict each other
+    ├── MessageDropped             the CLI dropped a message unanswered (cancelled, discarded or refused it)
     └── ProcessError               the CLI is gone
         ├── ProcessExited          it exited by itself: exit code and the end of stderr are in the message
         └── ClientClosed           you closed the client (or never opened it)
@@ -32,6 +33,7 @@ __all__ = [
     "InvalidOptions",
     "LaunchError",
     "LocalProtocolError",
+    "MessageDropped",
     "ProcessError",
     "ProcessExited",
 ]
@@ -95,6 +97,10 @@ class CLINotFound(LaunchError):
 
 class InvalidOptions(LaunchError):
     """The options contradict each other or cannot be passed to the CLI."""
+
+
+class MessageDropped(HandrailError):
+    """The CLI dropped a message without running a turn for it, so there is no result."""
 
 
 class ProcessError(HandrailError):

@@ -1,0 +1,245 @@
+"""Bytes in any chunking → lines → frames.
+
+Complete lines are decoded together, straight from the bytes that were read; only when that fails is each line looked at
+on its own, and only a line that does not fit its struct is read leniently. Whatever arrives has a defined outcome:
+
+* not JSON, or JSON that is not an object: a `Malformed` frame, and the stream goes on
+* longer than the limit: a `Malformed` frame of kind `too_long` with the line's beginning, the rest is skipped
+* an unknown type or subtype: an `UnknownFrame`; a wrong field: the frame with `problems`
+* invalid UTF-8: the bad bytes read as U+FFFD, and the frame says so in `problems`
+* blank lines, CR before LF, a byte order mark, NUL bytes around a line: ignored
+* a last line without newline: decoded when the stream ends
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
+
+import msgspec
+
+from handrail.protocol import lenient
+from handrail.protocol.frames import (
+    Frame,
+    Malformed,
+    System,
+    SystemEnvelope,
+    SystemFrame,
+    UnknownFrame,
+    WireFrame,
+)
+
+__all__ = ["DEFAULT_MAX_LINE", "Codec", "decode_line"]
+
+DEFAULT_MAX_LINE = 64 * 1024 * 1024
+KEPT_OF_A_LONG_LINE = 1024
+PADDING = b" \t\r\n\0"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_frames = msgspec.json.Decoder(WireFrame)
+_system_frames = msgspec.json.Decoder(SystemFrame)
+_FRAME_TYPES: dict[str, type[Frame]] = {str(cls.__struct_config__.tag): cls for cls in WireFrame.__args__}
+_SYSTEM_TYPES: dict[str, type[System]] = {str(cls.__struct_config__.tag): cls for cls in SystemFrame.__args__}
+
+
+class Lines(Sequence[bytes]):
+    """The lines of a block of bytes, cut only when one is asked for."""
+
+    __slots__ = ("_block", "_count", "_lines")
+
+    def __init__(self, block: bytes, count: int) -> None:
+        self._block = block
+        self._count = count
+        self._lines: list[bytes] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
+        if self._lines is None:
+            self._lines = self._cut()
+            self._block = b""
+        return self._lines[index]
+
+    def _cut(self) -> list[bytes]:
+        lines = [line.strip(PADDING) for line in self._block.split(b"\n") if line.strip(PADDING)]
+        # As many objects as lines, each line from brace to brace: then no object spans two lines or shares one.
+        if len(lines) == self._count and all(line[:1] == b"{" and line[-1:] == b"}" for line in lines):
+            return lines
+        return list(_objects(self._block))
+
+
+def _objects(block: bytes) -> Iterable[bytes]:
+    """The objects of a block that do not stand one on each line."""
+    text = block.decode()
+    decoder = json.JSONDecoder()
+    position = 0
+    while True:
+        while position < len(text) and text[position].isspace():
+            position += 1
+        if position == len(text):
+            return
+        _, end = decoder.raw_decode(text, position)
+        yield text[position:end].encode()
+        position = end
+
+
+class Codec:
+    """Decodes one stream of bytes. Never raises for what the stream holds."""
+
+    def __init__(self, max_line: int = DEFAULT_MAX_LINE) -> None:
+        self.max_line = max_line
+        self._pieces: list[bytes] = []
+        self._pending = 0
+        self._skipping = 0
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that `data` completes."""
+        end = data.rfind(b"\n") + 1
+        if not end:
+            return self._keep(data)
+        if self._skipping:
+            return self._leave_long_line(data)
+        if self._pieces:
+            self._pieces.append(data[:end])
+            block = b"".join(self._pieces)
+            self._pieces.clear()
+            self._pending = 0
+        else:
+            block = data if end == len(data) else data[:end]
+        frames = self._decode_block(block)
+        if end < len(data):
+            frames += self._keep(data[end:])
+        return frames
+
+    def finish(self) -> list[Frame]:
+        """The stream has ended: what is left is a line without its newline."""
+        if self._skipping:
+            frames: list[Frame] = [self._too_long(self._pieces[0], self._skipping)]
+        else:
+            frames = self._decode_block(b"".join(self._pieces))
+        self._pieces.clear()
+        self._pending = self._skipping = 0
+        return frames
+
+    def _keep(self, piece: bytes) -> list[Frame]:
+        """Part of a line that is not complete yet."""
+        if self._skipping:
+            self._skipping += len(piece)
+            return []
+        self._pieces.append(piece)
+        self._pending += len(piece)
+        if self._pending > self.max_line:
+            self._skipping = self._pending
+            self._pieces = [b"".join(self._pieces)[:KEPT_OF_A_LONG_LINE]]
+            self._pending = 0
+        return []
+
+    def _leave_long_line(self, data: bytes) -> list[Frame]:
+        end = data.find(b"\n") + 1
+        warning = self._too_long(self._pieces[0], self._skipping + end - 1)
+        self._pieces.clear()
+        self._skipping = 0
+        return [warning, *self.feed(data[end:])] if end < len(data) else [warning]
+
+    def _too_long(self, beginning: bytes, size: int) -> Malformed:
+        return _malformed(
+            beginning[:KEPT_OF_A_LONG_LINE],
+            "too_long",
+            f"a line of {size} bytes is longer than the limit of {self.max_line}; it was skipped. "
+            "Raise the limit (max_line) to read such lines.",
+            size,
+        )
+
+    def _decode_block(self, block: bytes) -> list[Frame]:
+        if len(block) <= self.max_line:
+            try:
+                frames: list[Frame] = _frames.decode_lines(block)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                return self._decode_each(block)
+            if block.count(b"\n") == len(frames):
+                self._attach(frames, Lines(block, len(frames)))
+                return frames
+        return self._decode_each(block)
+
+    @staticmethod
+    def _attach(frames: list[Frame], lines: Lines) -> None:
+        for index, frame in enumerate(frames):
+            if frame.__class__ is SystemEnvelope:
+                frames[index] = decode_line(lines[index])
+            else:
+                frame.line_source = lines
+                frame.line_index = index
+
+    def _decode_each(self, block: bytes) -> list[Frame]:
+        frames: list[Frame] = []
+        for line in block.split(b"\n"):
+            if len(line) > self.max_line:
+                frames.append(self._too_long(line, len(line)))
+            elif line.strip(PADDING):
+                frames.append(decode_line(line))
+        return frames
+
+
+def decode_line(line: bytes) -> Frame:
+    """One line as a frame, whatever it holds."""
+    line = line.strip(PADDING).removeprefix(BYTE_ORDER_MARK)
+    try:
+        frame: Frame = _frames.decode(line)
+        if frame.__class__ is SystemEnvelope:
+            frame = _system_frames.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _decode_leniently(line)
+    return _with_source(frame, line)
+
+
+def _decode_leniently(line: bytes) -> Frame:
+    problems: tuple[str, ...] = ()
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        problems = (f"invalid UTF-8 at byte {error.start}: read as U+FFFD",)
+    try:
+        value = lenient.plain_value(line)
+    except RecursionError:
+        return _malformed(line, "too_deep", "the line's JSON is nested too deeply to read", len(line))
+    except ValueError as error:
+        return _malformed(line, "not_json", f"the line is not JSON: {error}", len(line))
+    if not isinstance(value, dict):
+        return _malformed(line, "not_an_object", "the line is JSON, but not an object", len(line))
+    if not isinstance(value.get("type"), str):
+        return _malformed(line, "no_type", "the object has no `type`", len(line))
+    frame, misfits = _read_object(value)
+    frame.problems = problems + misfits
+    return _with_source(frame, line)
+
+
+def _read_object(value: dict[str, Any]) -> tuple[Frame, tuple[str, ...]]:
+    subtype = value.get("subtype")
+    known = _SYSTEM_TYPES.get(str(subtype)) if value["type"] == "system" else _FRAME_TYPES.get(value["type"])
+    if known is None:
+        return UnknownFrame(
+            unknown_type=value["type"],
+            subtype=subtype if isinstance(subtype, str) else None,
+            uuid=_string_or_none(value.get("uuid")),
+            session_id=_string_or_none(value.get("session_id")),
+        ), ()
+    return lenient.convert(value, known)
+
+
+def _string_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _with_source(frame: Frame, line: bytes) -> Frame:
+    frame.line_source = (line,)
+    return frame
+
+
+def _malformed(line: bytes, kind: Any, reason: str, size: int) -> Malformed:
+    return Malformed(kind=kind, reason=reason, size=size, line_source=(line,))

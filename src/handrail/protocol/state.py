@@ -1,0 +1,80 @@
+"""The life of a control request, as two transition tables: nothing else may change a request's state.
+
+Ours:    WAITING ── answer ──▶ ANSWERED        a second answer changes nothing (2.1.37 sends two)
+            ├────── expire ──▶ EXPIRED         a late answer changes nothing
+            ├────── withdraw ▶ WITHDRAWN       we told the CLI that we no longer want an answer
+            └────── lose ────▶ LOST            the CLI is gone
+
+Theirs:  PENDING ── respond ─▶ ANSWERED        the CLI may still cancel it: too late, and harmless
+            ├────── cancel ──▶ CANCELLED       the CLI no longer wants an answer
+            └────── lose ────▶ LOST
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TypeVar
+
+__all__ = ["OURS", "THEIRS", "Move", "Ours", "Theirs", "next_state"]
+
+
+class Ours(Enum):
+    """States of a request that we made of the CLI."""
+
+    WAITING = "waiting"
+    ANSWERED = "answered"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    LOST = "lost"
+
+
+class Theirs(Enum):
+    """States of a request that the CLI made of us."""
+
+    PENDING = "pending"
+    ANSWERED = "answered"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+class Move(Enum):
+    """What can happen to a request."""
+
+    ANSWER = "answer"
+    EXPIRE = "expire"
+    WITHDRAW = "withdraw"
+    RESPOND = "respond"
+    CANCEL = "cancel"
+    LOSE = "lose"
+
+
+OURS: dict[Ours, dict[Move, Ours]] = {
+    Ours.WAITING: {
+        Move.ANSWER: Ours.ANSWERED,
+        Move.EXPIRE: Ours.EXPIRED,
+        Move.WITHDRAW: Ours.WITHDRAWN,
+        Move.LOSE: Ours.LOST,
+    },
+    Ours.ANSWERED: {Move.ANSWER: Ours.ANSWERED},
+    Ours.EXPIRED: {Move.ANSWER: Ours.EXPIRED},
+    Ours.WITHDRAWN: {Move.ANSWER: Ours.WITHDRAWN},
+    Ours.LOST: {},
+}
+
+THEIRS: dict[Theirs, dict[Move, Theirs]] = {
+    Theirs.PENDING: {
+        Move.RESPOND: Theirs.ANSWERED,
+        Move.CANCEL: Theirs.CANCELLED,
+        Move.LOSE: Theirs.LOST,
+    },
+    Theirs.ANSWERED: {Move.CANCEL: Theirs.ANSWERED},
+    Theirs.CANCELLED: {Move.CANCEL: Theirs.CANCELLED},
+    Theirs.LOST: {},
+}
+
+State = TypeVar("State", Ours, Theirs)
+
+
+def next_state(table: dict[State, dict[Move, State]], state: State, move: Move) -> State | None:
+    """The state after `move`, or None if the move is not allowed in `state`."""
+    return table[state].get(move)
