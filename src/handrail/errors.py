@@ -2,11 +2,9 @@
 
     HandrailError
     ├── LocalProtocolError         you (or Handrail) used the protocol wrongly: nothing was sent
-    │   └── AskClosed              the ask you answered is no longer waiting
     ├── ControlError               a control request of ours did not succeed
     │   ├── ControlRefused         the CLI answered with an error
-    │   ├── ControlExpired         the CLI did not answer before the deadline
-    │   └── ControlLost            the CLI went away before it answered
+    │   └── ControlExpired         the CLI did not answer before the deadline
     ├── LaunchError                the CLI could not be started
     │   ├── CLINotFound            there is no `claude` where Handrail looked
     │   └── InvalidOptions         the options contradict each other
@@ -22,12 +20,10 @@ What the *CLI* does wrong is never raised while reading: it is a value in the st
 from __future__ import annotations
 
 __all__ = [
-    "AskClosed",
     "CLINotFound",
     "ClientClosed",
     "ControlError",
     "ControlExpired",
-    "ControlLost",
     "ControlRefused",
     "HandrailError",
     "InvalidOptions",
@@ -45,10 +41,6 @@ class HandrailError(Exception):
 
 class LocalProtocolError(HandrailError):
     """This side broke the protocol's rules; nothing reached the CLI."""
-
-
-class AskClosed(LocalProtocolError):
-    """An answer came for an ask that is not waiting any more (answered, cancelled, or the CLI is gone)."""
 
 
 class ControlError(HandrailError):
@@ -78,13 +70,6 @@ class ControlExpired(ControlError):
             subtype=subtype,
         )
         self.seconds = seconds
-
-
-class ControlLost(ControlError):
-    """The CLI went away before it answered our control request."""
-
-    def __init__(self, subtype: str, reason: str) -> None:
-        super().__init__(f"{subtype!r} was not answered: {reason}", subtype=subtype)
 
 
 class LaunchError(HandrailError):

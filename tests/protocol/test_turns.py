@@ -83,6 +83,30 @@ def test_a_message_taken_into_the_running_turn_ends_with_it() -> None:
     assert ends(tracker, result("one"), IDLE) == [("a", "one"), ("b", "one")]
 
 
+def test_the_oldest_clis_leave_a_doubt_that_the_next_turn_removes() -> None:
+    tracker = tracker_with("a", "b", "c")
+    assert ends(tracker, Init(), result("one")) == [("a", "one")]
+    assert tracker.doubtful
+    assert ends(tracker, Init()) == []
+    assert not tracker.doubtful
+    assert ends(tracker, result("two")) == [("b", "two")]
+    assert tracker.doubtful
+    assert [(end.uuid, end.result and end.result.result) for end in tracker.assume_idle()] == [("c", "two")]
+    assert not tracker.doubtful
+
+
+def test_there_is_no_doubt_where_the_cli_says_what_it_does() -> None:
+    tracker = tracker_with("a", "b")
+    ends(tracker, SessionStateChanged(state="running"), result("one"))
+    assert not tracker.doubtful
+    tracker = tracker_with("a", "b")
+    ends(tracker, lifecycle("a", "started"), result("one"))
+    assert not tracker.doubtful
+    tracker = tracker_with("a")
+    ends(tracker, result("one"))
+    assert not tracker.doubtful
+
+
 def test_an_idle_notice_from_before_the_message_ends_nothing() -> None:
     assert ends(tracker_with("a"), IDLE, SessionStateChanged(state="running")) == []
 

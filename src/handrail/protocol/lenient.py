@@ -90,10 +90,15 @@ def _read_struct(value: Any, info: inspect.StructType, path: str, problems: list
         return INVALID
     fields = {}
     for field in info.fields:
+        where = _join(path, field.encode_name)
         if field.encode_name in value:
-            item = _read(value[field.encode_name], field.type, _join(path, field.encode_name), problems)
+            item = _read(value[field.encode_name], field.type, where, problems)
             if item is not INVALID:
                 fields[field.name] = item
+        elif field.required:
+            problems.append(f"{where}: missing")
+        if field.required and field.name not in fields:
+            return INVALID
     return info.cls(**fields)
 
 
@@ -106,7 +111,7 @@ def _read_union(value: Any, info: inspect.UnionType, path: str, problems: list[s
         if any(member.cls is Unknown for member in structs):
             return Unknown(data=value)
     for kind in info.types:
-        if _fits_shape(value, kind):
+        if not isinstance(kind, inspect.StructType) and _fits_shape(value, kind):
             return _read(value, kind, path, problems)
     expected = " or ".join(_name(member) for member in info.types)
     problems.append(f"{path or 'value'}: expected {expected}, got {_name_of(value)}")

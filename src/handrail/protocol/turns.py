@@ -3,14 +3,16 @@
 A CLI may answer several queued messages with one result, take a message into the turn that is running, or end a turn
 that no message of ours caused (a background task's). Newer CLIs say which messages a result answers
 (`user_message_uuid(s)`, `command_lifecycle`); for older ones messages and results are matched in order, and an idle
-session has answered everything that was sent before its last result.
+session has answered everything that was sent before its last result. The oldest do not say either that they are idle:
+there `doubtful` tells that a message may have been taken into the turn that just ended, until the next turn begins or
+the caller has waited long enough for it and says so with `assume_idle`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from handrail.protocol.frames import CommandLifecycle, Frame, Result, SessionStateChanged, User
+from handrail.protocol.frames import CommandLifecycle, Frame, Init, Result, SessionStateChanged, User
 
 __all__ = ["TurnEnd", "TurnTracker"]
 
@@ -39,6 +41,8 @@ class TurnTracker:
     def __init__(self) -> None:
         self._open: dict[str, _OpenTurn] = {}
         self._names_messages = False
+        self._reports_state = False
+        self.doubtful = False
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -60,11 +64,23 @@ class TurnTracker:
                 return self._on_result(frame)
             case CommandLifecycle():
                 return self._on_lifecycle(frame)
-            case SessionStateChanged(state="idle"):
-                return self._on_idle()
+            case SessionStateChanged(state=state):
+                self._reports_state = True
+                return self.assume_idle() if state == "idle" else []
+            case Init():
+                self.doubtful = False
             case User(is_replay=True):
                 self._on_replay(frame)
         return []
+
+    def assume_idle(self) -> list[TurnEnd]:
+        """Nothing runs any more: what was sent before the last result was answered by it."""
+        self.doubtful = False
+        ends: list[TurnEnd] = []
+        for turn in list(self._open.values()):
+            if turn.last_result is not None:
+                ends += self._end([turn.uuid], turn.last_result)
+        return ends
 
     def _on_result(self, result: Result) -> list[TurnEnd]:
         answered = set(result.user_message_uuids)
@@ -79,7 +95,9 @@ class TurnTracker:
             turn.last_result = result
         if self._names_messages:
             return self._end([turn.uuid for turn in self._open.values() if turn.started], result)
-        return self._end(list(self._open)[:1], result)
+        ended = self._end(list(self._open)[:1], result)
+        self.doubtful = bool(self._open) and not self._reports_state
+        return ended
 
     def _on_lifecycle(self, frame: CommandLifecycle) -> list[TurnEnd]:
         self._names_messages = True
@@ -95,13 +113,6 @@ class TurnTracker:
             del self._open[turn.uuid]
             return [TurnEnd(turn.uuid, None, f"the CLI {frame.state} the message")]
         return []
-
-    def _on_idle(self) -> list[TurnEnd]:
-        ends: list[TurnEnd] = []
-        for turn in list(self._open.values()):
-            if turn.last_result is not None:
-                ends += self._end([turn.uuid], turn.last_result)
-        return ends
 
     def _on_replay(self, frame: User) -> None:
         turn = self._open.get(frame.uuid or "")

@@ -77,11 +77,12 @@ class FrameReader:
         self._wake()
 
     def __aiter__(self) -> AsyncGenerator[Frame, None]:
-        return self._read()
+        return self.read()
 
-    async def _read(self) -> AsyncGenerator[Frame, None]:
+    async def read(self) -> AsyncGenerator[Frame, None]:
+        """The unread frames, and what follows. A loop that was left can be taken up again with a new call."""
         while True:
-            # Kept on the reader, not in this generator: a loop that was left can be taken up again.
+            # Kept on the reader, not in this generator, which may be left in the middle of a batch.
             for frame in self._current:
                 yield frame
             self._unread -= self._current_size
@@ -168,6 +169,9 @@ class _Spill:
 
     def close(self) -> None:
         self._file.close()
+
+    def __del__(self) -> None:
+        self._file.close()  # a reader may be dropped unread
 
 
 def join_deltas(frames: Sequence[Frame]) -> list[Frame]:
