@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, overload
 
 import msgspec
@@ -37,10 +38,19 @@ KEPT_OF_A_LONG_LINE = 1024
 PADDING = b" \t\r\n\0"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_frames = msgspec.json.Decoder(WireFrame)
-_system_frames = msgspec.json.Decoder(SystemFrame)
 _FRAME_TYPES: dict[str, type[Frame]] = {str(cls.__struct_config__.tag): cls for cls in WireFrame.__args__}
 _SYSTEM_TYPES: dict[str, type[System]] = {str(cls.__struct_config__.tag): cls for cls in SystemFrame.__args__}
+
+
+@cache
+def _frame_decoder() -> msgspec.json.Decoder[Any]:
+    """Made when it is first needed: building it takes longer than importing this module."""
+    return msgspec.json.Decoder(WireFrame)
+
+
+@cache
+def _system_decoder() -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(SystemFrame)
 
 
 class Lines(Sequence[bytes]):
@@ -94,6 +104,7 @@ class Codec:
 
     def __init__(self, max_line: int = DEFAULT_MAX_LINE) -> None:
         self.max_line = max_line
+        self._decode_lines = _frame_decoder().decode_lines
         self._pieces: list[bytes] = []
         self._pending = 0
         self._skipping = 0
@@ -159,7 +170,7 @@ class Codec:
     def _decode_block(self, block: bytes) -> list[Frame]:
         if len(block) <= self.max_line:
             try:
-                frames: list[Frame] = _frames.decode_lines(block)
+                frames: list[Frame] = self._decode_lines(block)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 return self._decode_each(block)
             if block.count(b"\n") == len(frames):
@@ -190,9 +201,9 @@ def decode_line(line: bytes) -> Frame:
     """One line as a frame, whatever it holds."""
     line = line.strip(PADDING).removeprefix(BYTE_ORDER_MARK)
     try:
-        frame: Frame = _frames.decode(line)
+        frame: Frame = _frame_decoder().decode(line)
         if frame.__class__ is SystemEnvelope:
-            frame = _system_frames.decode(line)
+            frame = _system_decoder().decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _decode_leniently(line)
     return _with_source(frame, line)

@@ -1,1 +1,55 @@
-"""Tools for testing against Claude Code without an account: a scripted model, a simulated CLI, recordings."""
+"""Tools for testing against Claude Code without an account: a scripted model, a simulated CLI, recordings.
+
+They are public because users of Handrail need them as much as its own tests do:
+
+* `ScriptedModel` plays the Messages API on loopback, so that the real CLI runs without an account.
+* `SimulatedCLI` is an executable that speaks the CLI's protocol from a script, faults included; its steps are in
+  `handrail.testing.simulated`.
+* `ReplayTransport` plays a recording to a client; `connect(record=…)` makes one.
+* `claude_cli` finds or fetches a given version of the real CLI.
+"""
+
+from __future__ import annotations
+
+from handrail.testing.cli_cache import (
+    MATRIX_VERSIONS,
+    PINNED_VERSION,
+    ClaudeCLI,
+    CLIUnavailable,
+    FetchProgress,
+    claude_cli,
+    latest_cli,
+)
+from handrail.testing.cli_sandbox import cli_slot, isolated_env
+from handrail.testing.model import Conversation, ScriptedModel, ThreadedModel
+from handrail.testing.model_request import ModelRequest
+from handrail.testing.replies import RawBlock, Reply, Text, Thinking, ToolUse
+from handrail.testing.script_file import ScriptFileError
+from handrail.testing.simulated import SimulatedCLI
+from handrail.transports.recorder import RecordingTransport
+from handrail.transports.replay import ReplayTransport
+
+__all__ = [
+    "MATRIX_VERSIONS",
+    "PINNED_VERSION",
+    "CLIUnavailable",
+    "ClaudeCLI",
+    "Conversation",
+    "FetchProgress",
+    "ModelRequest",
+    "RawBlock",
+    "RecordingTransport",
+    "ReplayTransport",
+    "Reply",
+    "ScriptFileError",
+    "ScriptedModel",
+    "SimulatedCLI",
+    "Text",
+    "Thinking",
+    "ThreadedModel",
+    "ToolUse",
+    "claude_cli",
+    "cli_slot",
+    "isolated_env",
+    "latest_cli",
+]

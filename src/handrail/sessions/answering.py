@@ -1,0 +1,124 @@
+"""Answering the CLI: every request it makes gets one answer, from a callback, a hook, a tool, or at once.
+
+Each answer that takes time is a task of its own, so a slow one leaves only its own request pending; a request that the
+CLI cancels cancels its task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from handrail.errors import LocalProtocolError
+from handrail.protocol.asks import ASK_SUBTYPES, Answer, Ask, Deny, answer_body, ask_from
+from handrail.protocol.connection import Connection, TheirRequest
+from handrail.sessions.hooks import HookRunner
+from handrail.sessions.mcp import ToolServers
+
+__all__ = ["Answering", "OnAsk"]
+
+logger = logging.getLogger("handrail.client")
+
+OnAsk = Callable[[Ask], Awaitable[Answer]]
+
+NOBODY = Deny("Handrail denied this because nobody is there to answer: the client has no on_ask.")
+
+ANSWERED_WITH_SUCCESS = frozenset({"initialize", "ControlInitializeRequest", "sdk_control_interrupt"})
+"""Older forms that only want to be acknowledged."""
+
+
+class Answering:
+    """The requests of one CLI that wait for our answer."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        write: Callable[[bytes], None],
+        *,
+        on_ask: OnAsk | None,
+        hooks: HookRunner,
+        tools: ToolServers,
+    ) -> None:
+        self._connection = connection
+        self._write = write
+        self._on_ask = on_ask
+        self._hooks = hooks
+        self._tools = tools
+        self._asks: dict[str, Ask] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def asks(self) -> Mapping[str, Ask]:
+        """What waits for `on_ask`, by id, oldest first."""
+        return self._asks
+
+    def asked(self, request: TheirRequest) -> None:
+        """The CLI made a request."""
+        subtype = request.subtype
+        if subtype in ASK_SUBTYPES:
+            self._take_ask(request)
+        elif subtype == "hook_callback":
+            self._start(request, self._hooks.run(request.body))
+        elif subtype == "mcp_message":
+            self._start(request, self._tools.handle(request.body))
+        elif subtype in ANSWERED_WITH_SUCCESS:
+            self._respond(request, {})
+        else:
+            self._respond_error(request, f"Unsupported control request subtype: {subtype}")
+
+    def cancelled(self, request: TheirRequest) -> None:
+        """The CLI no longer wants an answer."""
+        self._asks.pop(request.id, None)
+        task = self._tasks.pop(request.id, None)
+        if task is not None:
+            task.cancel()
+
+    def stop(self) -> None:
+        """The CLI is gone: nobody needs these answers."""
+        for task in self._tasks.values():
+            task.cancel()
+        self._asks.clear()
+
+    def _take_ask(self, request: TheirRequest) -> None:
+        ask = ask_from(request.id, request.body)
+        if self._on_ask is None:
+            self._respond(request, answer_body(ask, NOBODY))
+            return
+        self._asks[ask.id] = ask
+        self._start(request, self._answer(ask, self._on_ask))
+
+    async def _answer(self, ask: Ask, on_ask: OnAsk) -> dict[str, Any]:
+        try:
+            return answer_body(ask, await on_ask(ask))
+        finally:
+            self._asks.pop(ask.id, None)
+
+    def _start(self, request: TheirRequest, work: Awaitable[dict[str, Any]]) -> None:
+        self._tasks[request.id] = asyncio.get_running_loop().create_task(self._carry_out(request, work))
+
+    async def _carry_out(self, request: TheirRequest, work: Awaitable[dict[str, Any]]) -> None:
+        try:
+            body = await work
+        except Exception as error:  # a callback may raise anything; the CLI must have its answer
+            logger.warning("answering %s failed", request.subtype, exc_info=error)
+            self._respond_error(request, f"{type(error).__name__}: {error}")
+        else:
+            self._respond(request, body)
+        finally:
+            self._tasks.pop(request.id, None)
+
+    def _respond(self, request: TheirRequest, body: dict[str, Any]) -> None:
+        try:
+            self._write(self._connection.respond(request, body))
+        except LocalProtocolError as error:
+            logger.debug("an answer came too late: %s", error)
+        except (TypeError, ValueError) as error:
+            self._respond_error(request, f"the answer cannot be written as JSON: {error}")
+
+    def _respond_error(self, request: TheirRequest, error: str) -> None:
+        try:
+            self._write(self._connection.respond_error(request, error))
+        except LocalProtocolError as misuse:
+            logger.debug("an answer came too late: %s", misuse)

@@ -1,0 +1,531 @@
+"""The live client: one CLI process, frame by frame.
+
+`connect` starts the CLI and gives a `Client`; `query` is the one-shot form. The client pumps bytes from the transport
+through the protocol's `Connection` as they arrive, so answers to the CLI and to our own requests never wait for anybody
+who reads frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import weakref
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from uuid import uuid4
+
+import msgspec
+
+from handrail.errors import ClientClosed, LocalProtocolError, ProcessError, ProcessExited
+from handrail.protocol import lenient
+from handrail.protocol.asks import Ask
+from handrail.protocol.codec import DEFAULT_MAX_LINE
+from handrail.protocol.connection import (
+    Answered,
+    Asked,
+    Cancelled,
+    Connection,
+    ControlEvent,
+    Stray,
+    environment_line,
+    keep_alive_line,
+    user_line,
+)
+from handrail.protocol.control import (
+    Initialize,
+    Initialized,
+    Interrupt,
+    Interrupted,
+    Request,
+    SetModel,
+    SetPermissionMode,
+)
+from handrail.protocol.frames import (
+    CommandLifecycle,
+    ConversationReset,
+    Frame,
+    Init,
+    Malformed,
+    Result,
+    SessionStateChanged,
+    User,
+)
+from handrail.protocol.launch import Options, child_environment, command_line, initialize_fields, too_new_for
+from handrail.protocol.tasks import TASK_FRAMES, BackgroundTasks
+from handrail.protocol.turns import TurnEnd, TurnTracker
+from handrail.sessions.answering import Answering, OnAsk
+from handrail.sessions.calls import ControlCalls
+from handrail.sessions.hooks import Hook, HookRunner
+from handrail.sessions.mcp import ToolServer, ToolServers
+from handrail.sessions.readers import DEFAULT_BUDGET, FrameReader
+from handrail.sessions.tools import Tool
+from handrail.sessions.turn import Turn
+from handrail.transports.base import Transport
+from handrail.transports.discovery import find_cli, parse_version, version_warnings
+from handrail.transports.recorder import RecordingTransport, WireLog
+from handrail.transports.redact import Redactor, is_secret_name
+from handrail.transports.stdio import StdioTransport
+
+__all__ = ["Client", "connect", "query"]
+
+logger = logging.getLogger("handrail.client")
+wire_logger = logging.getLogger("handrail.wire")
+
+Content = str | Iterable[Any]
+ReplyT = TypeVar("ReplyT")
+
+TURN_FRAMES = frozenset({Result, CommandLifecycle, SessionStateChanged, Init, User})
+NEXT_TURN_WITHIN = 2.0
+"""How long after a result the oldest CLIs, which do not say that they are idle, may take to begin a queued turn."""
+
+DIES_OF_CANCELLATIONS = (2, 1, 37)
+LAST_TO_APPLY_ENVIRONMENT = (2, 1, 150)
+
+
+def connect(
+    options: Options | None = None,
+    *,
+    on_ask: OnAsk | None = None,
+    hooks: Sequence[Hook] = (),
+    tools: Sequence[Tool[..., Any] | ToolServer] = (),
+    transport: Transport | None = None,
+    record: str | os.PathLike[str] | None = None,
+    max_line: int = DEFAULT_MAX_LINE,
+    unread_budget: int = DEFAULT_BUDGET,
+) -> Client:
+    """A client for one CLI process, to be opened with `async with`.
+
+    `on_ask` answers what the CLI asks; without it every ask is denied, with a message that says so. `record` writes
+    both directions of the traffic to a file, without secrets; so does the logger `handrail.wire` at DEBUG. `transport`
+    replaces the process, for tests and other links. Frames that nobody has read yet take about `unread_budget` bytes
+    of memory for each reader, the rest waits on disk; a line longer than `max_line` bytes is skipped with a warning.
+    """
+    return Client(
+        options or Options(),
+        on_ask=on_ask,
+        hooks=hooks,
+        tools=tools,
+        transport=transport,
+        record=record,
+        max_line=max_line,
+        unread_budget=unread_budget,
+    )
+
+
+async def query(
+    prompt: Content,
+    options: Options | None = None,
+    *,
+    on_ask: OnAsk | None = None,
+    hooks: Sequence[Hook] = (),
+    tools: Sequence[Tool[..., Any] | ToolServer] = (),
+) -> AsyncGenerator[Frame, None]:
+    """Run one prompt in a CLI of its own and yield every frame, a result last.
+
+    If the turn leaves background tasks behind, the CLI is kept until they are done, and their frames are yielded too.
+    """
+    async with connect(options, on_ask=on_ask, hooks=hooks, tools=tools) as client:
+        background = BackgroundTasks()
+        frames = client.frames()
+        async with client.turn(prompt) as turn:
+            async for frame in frames:
+                background.receive(frame)
+                yield frame
+                if isinstance(frame, Result) and turn.ended and not background.running:
+                    return
+                turn.raise_if_failed()
+
+
+class Client:
+    """One live CLI process. Made by `connect`, opened and closed with `async with`."""
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        on_ask: OnAsk | None = None,
+        hooks: Sequence[Hook] = (),
+        tools: Sequence[Tool[..., Any] | ToolServer] = (),
+        transport: Transport | None = None,
+        record: str | os.PathLike[str] | None = None,
+        max_line: int = DEFAULT_MAX_LINE,
+        unread_budget: int = DEFAULT_BUDGET,
+    ) -> None:
+        self.options = options
+        self.session_id: str | None = options.session_id or options.resume
+        self.cli_version: str | None = None
+        self.capabilities: tuple[str, ...] = ()
+        self.info = Initialized()
+        """What the CLI said of itself when it started: commands, models, agents, account."""
+
+        self._hooks = HookRunner(hooks)
+        self._tools = ToolServers(tools)
+        self._transport = transport
+        self._record = record
+        self._unread_budget = unread_budget
+        self._connection = Connection(max_line=max_line)
+        self._calls = ControlCalls(self._connection, self._write)
+        self._answering = Answering(self._connection, self._write, on_ask=on_ask, hooks=self._hooks, tools=self._tools)
+        self._tracker = TurnTracker()
+        self._doubt: asyncio.TimerHandle | None = None
+        self._turns: dict[str, Turn] = {}
+        self._readers: list[weakref.ref[FrameReader]] = []
+        self._background = BackgroundTasks()
+        self._opened = False
+        self._closing = False
+        self._gone: ProcessError | None = None
+        self._last_error: str | None = None
+
+    # ------------------------------------------------------------ life
+
+    async def __aenter__(self) -> Self:
+        if self._opened:
+            raise LocalProtocolError("this client was opened before: call connect() for a new one")
+        self._opened = True
+        self._transport = self._recorded(self._transport or self._process())
+        await self._transport.open(self)
+        try:
+            await self._initialize()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End the CLI and everything it started. Frames that arrived before stay readable."""
+        self._closing = True
+        try:
+            if self._transport is not None and self._opened:
+                await self._transport.close()
+        finally:
+            self._lose(ClientClosed("the client was closed"))
+            await self._tools.aclose()
+
+    def _process(self) -> Transport:
+        location = find_cli(self.options.cli_path)
+        return StdioTransport(
+            command_line(self.options, location.argv),
+            env=child_environment(self.options, os.environ),
+            cwd=self.options.cwd,
+        )
+
+    def _recorded(self, transport: Transport) -> Transport:
+        redactor = Redactor(value for name, value in self.options.env.items() if is_secret_name(name))
+        if wire_logger.isEnabledFor(logging.DEBUG):
+            transport = RecordingTransport(transport, WireLog(wire_logger, redactor=redactor))
+        if self._record is not None:
+            transport = RecordingTransport(transport, self._record, redact=redactor)
+        return transport
+
+    async def _initialize(self) -> None:
+        fields = initialize_fields(self.options)
+        if self._hooks:
+            fields["hooks"] = self._hooks.registration()
+        if self._tools:
+            fields["sdkMcpServers"] = self._tools.names()
+        reply = await self.control("initialize", timeout=Initialize.timeout, **fields)
+        self.info = _typed(reply, Initialized, "initialize")
+        self.capabilities = tuple(self.info.capabilities or ())
+        self._learn_version(self.info.claude_code_version)
+
+    def _learn_version(self, version: str | None) -> None:
+        if not version or version == self.cli_version:
+            return
+        self.cli_version = version
+        self._calls.may_withdraw = _newer(version, DIES_OF_CANCELLATIONS)
+        parsed = parse_version(version)
+        shortcomings = [*version_warnings(version), *(too_new_for(self.options, parsed) if parsed else ())]
+        if shortcomings:
+            logger.warning("not everything works with Claude Code %s:\n- %s", version, "\n- ".join(shortcomings))
+
+    @property
+    def pid(self) -> int | None:
+        """The CLI's process id, while it runs."""
+        return self._transport.pid if self._transport is not None else None
+
+    @property
+    def stderr_tail(self) -> str:
+        """The end of what the CLI wrote to standard error."""
+        return self._transport.stderr_tail if self._transport is not None else ""
+
+    @property
+    def background_tasks(self) -> Mapping[str, str]:
+        """Background tasks that run now: id → description. They end with the client."""
+        return self._background.running
+
+    @property
+    def asks(self) -> Mapping[str, Ask]:
+        """What waits for an answer now, by id, oldest first."""
+        return self._answering.asks
+
+    # ------------------------------------------------------------ conversation
+
+    def turn(self, prompt: Content, *, uuid: str | None = None, **fields: Any) -> Turn:
+        """Send `prompt` (text, or content blocks) and follow what the CLI does with it.
+
+        `uuid` names the message, for `rewind_files`; further keyword arguments go onto the message as they are.
+        """
+
+        async def begin(turn: Turn) -> None:
+            await self._begin(turn, prompt, fields)
+
+        return Turn(
+            uuid or str(uuid4()),
+            begin=begin,
+            interrupt=self.interrupt,
+            forget=self._forget,
+            unread_budget=self._unread_budget,
+        )
+
+    async def run(self, prompt: Content, *, uuid: str | None = None, **fields: Any) -> Result:
+        """Send `prompt` and wait for its result, which is returned whether or not it is an error."""
+        async with self.turn(prompt, uuid=uuid, **fields) as turn:
+            return await turn.wait()
+
+    async def send(self, prompt: Content, *, uuid: str | None = None, **fields: Any) -> str:
+        """Send a message without waiting for anything, also during a turn; returns its uuid."""
+        message = uuid or str(uuid4())
+        self._write_message(prompt, message, fields)
+        await self._live().drain()
+        return message
+
+    def frames(self) -> FrameReader:
+        """Every frame from now on, for `async for`. Each call gives an independent reader; each sees all."""
+        reader = FrameReader(self._unread_budget)
+        if self._gone is not None:
+            reader.close(self._gone)
+        self._readers.append(weakref.ref(reader, self._readers.remove))
+        return reader
+
+    async def _begin(self, turn: Turn, content: Content, fields: Mapping[str, Any]) -> None:
+        if turn.uuid in self._turns:
+            raise LocalProtocolError(f"the message {turn.uuid} was sent before: the CLI runs a uuid only once")
+        self._turns[turn.uuid] = turn
+        try:
+            self._write_message(content, turn.uuid, fields)
+            await self._live().drain()
+        except BaseException:
+            self._forget(turn)
+            raise
+
+    def _forget(self, turn: Turn) -> None:
+        self._turns.pop(turn.uuid, None)
+
+    def _write_message(self, content: Content, uuid: str, fields: Mapping[str, Any]) -> None:
+        line = user_line(_wire_content(content), uuid=uuid, session_id=self.session_id or "", extra=fields)
+        self._live().write(line)
+        self._tracker.sent(uuid)
+
+    # ------------------------------------------------------------ control
+
+    async def request(self, request: Request[ReplyT], *, timeout: float | None = None) -> ReplyT:
+        """Make a typed control request; `handrail.protocol.control` has all of them."""
+        fields = msgspec.to_builtins(request)
+        subtype = fields.pop("subtype")
+        reply = await self.control(subtype, timeout=request.timeout if timeout is None else timeout, **fields)
+        answer: ReplyT = _typed(reply, request.reply, subtype)
+        return answer
+
+    async def control(self, subtype: str, *, timeout: float = 30.0, **fields: Any) -> dict[str, Any]:
+        """Make any control request, by its wire name and fields; returns the answer's body.
+
+        Raises `ControlRefused` if the CLI answers with an error, `ControlExpired` if it does not answer in time, and
+        `ProcessError` if it ends before.
+        """
+        self._live()
+        return await self._calls.call(subtype, fields, timeout)
+
+    async def interrupt(self) -> Interrupted:
+        """Stop the turn that is running. The session goes on."""
+        return await self.request(Interrupt())
+
+    async def set_permission_mode(self, mode: str) -> None:
+        """Change the permission mode (default, acceptEdits, plan, …)."""
+        await self.request(SetPermissionMode(mode=mode))
+
+    async def set_model(self, model: str | None) -> None:
+        """Change the model; None for the default one."""
+        await self.request(SetModel(model=model or "default"))
+
+    def keep_alive(self) -> None:
+        """Tell the CLI that we are here; it needs no answer."""
+        self._live().write(keep_alive_line())
+
+    def update_environment_variables(self, variables: Mapping[str, str]) -> None:
+        """Change the environment of the running CLI, where it still applies that (up to 2.1.150)."""
+        if self.cli_version and _newer(self.cli_version, LAST_TO_APPLY_ENVIRONMENT):
+            logger.warning(
+                "Claude Code %s does not apply update_environment_variables: start it with Options(env=…)",
+                self.cli_version,
+            )
+        self._live().write(environment_line(variables))
+
+    def _live(self) -> Transport:
+        if self._gone is not None:
+            raise self._gone
+        if self._transport is None or self._closing or not self._opened:
+            raise ClientClosed("the client is not open: use `async with connect(...) as client`")
+        return self._transport
+
+    def _write(self, line: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(line)
+
+    # ------------------------------------------------------------ the pump (called by the transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Transport callback: some bytes arrived."""
+        self._receive(self._connection.receive_data(data), len(data))
+
+    def connection_lost(self, exit_code: int | None) -> None:
+        """Transport callback: the CLI is gone."""
+        self._receive(self._connection.receive_eof(), 0)
+        self._lose(self._exit_error(exit_code))
+
+    def _receive(self, frames: list[Frame], size: int) -> None:
+        if frames:
+            self._look_at(frames, size)
+            for reference in self._readers:
+                reader = reference()
+                if reader is not None:
+                    reader.push(frames, size)
+        for event in self._connection.events():
+            self._on_control_event(event)
+
+    def _look_at(self, frames: list[Frame], size: int) -> None:
+        """Follow what concerns the session itself, and hand each turn its share of the frames."""
+        start = 0
+        each = size // len(frames)
+        for index, frame in enumerate(frames):
+            cls = frame.__class__
+            if cls in TURN_FRAMES:
+                ends = self._tracker.receive(frame)
+                if ends or cls is Result:
+                    # A result belongs to the turns it ends and to no other.
+                    until = index if cls is Result else index + 1
+                    self._push_to_turns(frames[start:until], each)
+                    self._end_turns(ends)
+                    start = index + 1
+                self._watch_doubt()
+            observe = _OBSERVERS.get(cls)
+            if observe is not None:
+                observe(self, frame)
+        if self._turns:
+            self._push_to_turns(frames[start:] if start else frames, each)
+
+    def _watch_doubt(self) -> None:
+        if self._tracker.doubtful and self._doubt is None:
+            self._doubt = asyncio.get_running_loop().call_later(NEXT_TURN_WITHIN, self._assume_idle)
+        elif self._doubt is not None and not self._tracker.doubtful:
+            self._doubt.cancel()
+            self._doubt = None
+
+    def _assume_idle(self) -> None:
+        self._doubt = None
+        self._end_turns(self._tracker.assume_idle())
+
+    def _push_to_turns(self, frames: Sequence[Frame], each: int) -> None:
+        for turn in self._turns.values():
+            turn.push(frames, each * len(frames))
+
+    def _end_turns(self, ends: list[TurnEnd]) -> None:
+        for end in ends:
+            turn = self._turns.get(end.uuid)
+            if turn is not None:
+                turn.end(end)
+
+    def _on_init(self, frame: Init) -> None:
+        self.session_id = frame.session_id or self.session_id
+        self.capabilities = frame.capabilities or self.capabilities
+        self._learn_version(frame.claude_code_version)
+
+    def _on_result(self, frame: Result) -> None:
+        self.session_id = frame.session_id or self.session_id
+        self._last_error = frame.error
+
+    def _on_reset(self, frame: ConversationReset) -> None:
+        self.session_id = frame.new_conversation_id or self.session_id
+
+    def _on_task(self, frame: Frame) -> None:
+        self._background.receive(frame)
+
+    def _on_malformed(self, frame: Malformed) -> None:
+        logger.warning("a line from the CLI could not be read: %s", frame.reason)
+
+    def _on_control_event(self, event: ControlEvent) -> None:
+        match event:
+            case Answered(request):
+                self._calls.settle(request)
+            case Asked(request):
+                self._answering.asked(request)
+            case Cancelled(request):
+                self._answering.cancelled(request)
+            case Stray(_, reason):
+                logger.debug("ignored on the control channel: %s", reason)
+
+    # ------------------------------------------------------------ the end
+
+    def _exit_error(self, exit_code: int | None) -> ProcessError:
+        if self._closing:
+            return ClientClosed("the client was closed")
+        parts = [f"Claude Code {_how_it_ended(exit_code)}"]
+        if self._last_error:
+            parts.append(f"its last result was an error: {self._last_error}")
+        tail = self.stderr_tail.strip()
+        if tail:
+            parts.append(f"its standard error ends with:\n{tail}")
+        return ProcessExited("; ".join(parts), exit_code=exit_code, stderr_tail=tail)
+
+    def _lose(self, error: ProcessError) -> None:
+        """The CLI is gone: nobody may wait for it any longer."""
+        if self._gone is not None:
+            return
+        self._gone = error
+        if self._doubt is not None:
+            self._doubt.cancel()
+        self._calls.lose(error)
+        self._answering.stop()
+        for turn in self._turns.values():
+            turn.fail(error)
+        for reference in self._readers:
+            reader = reference()
+            if reader is not None:
+                reader.close(None if self._closing else error)
+
+
+_OBSERVERS: dict[type[Frame], Any] = {
+    Init: Client._on_init,
+    Result: Client._on_result,
+    ConversationReset: Client._on_reset,
+    Malformed: Client._on_malformed,
+    **dict.fromkeys(TASK_FRAMES, Client._on_task),
+}
+
+
+def _typed(reply: dict[str, Any], into: Any, subtype: str) -> Any:
+    answer, problems = lenient.convert(reply, into)
+    for problem in problems:
+        logger.warning("the answer to %s has an unexpected shape: %s", subtype, problem)
+    return answer
+
+
+def _newer(version: str, than: tuple[int, int, int]) -> bool:
+    parsed = parse_version(version)
+    return parsed is not None and parsed > than
+
+
+def _wire_content(content: Content) -> str | list[Any]:
+    return content if isinstance(content, str) else [msgspec.to_builtins(block) for block in content]
+
+
+def _how_it_ended(exit_code: int | None) -> str:
+    if exit_code is None:
+        return "ended"
+    return f"exited with code {exit_code}" if exit_code >= 0 else f"was killed by signal {-exit_code}"
