@@ -24,6 +24,7 @@ import os
 import shlex
 import signal as signals
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -354,14 +355,13 @@ class SimulatedCLI:
     ) -> None:
         self.version = version
         self.path = Path(directory).resolve() / name
-        self._data = self.path.with_name(name + ".simulated")
-        self._runs = self._data / "runs"
-        self._runs.mkdir(parents=True, exist_ok=True)
+        # For its owner only: the records of a run have its environment.
+        self._data = Path(tempfile.mkdtemp(prefix=name + ".", dir=self.path.parent))
         steps = [loop_turns()] if script is None else list(script)
         self._write_script(
             {
                 "profile": profile(version),
-                "runs": str(self._runs),
+                "runs": str(self._data),
                 "session_id": session_id,
                 "answers": _answers_as_json(answers or {}),
                 "steps": self._steps_as_json(steps),
@@ -375,7 +375,7 @@ class SimulatedCLI:
 
     def launches(self) -> list[Launch]:
         """Every start so far, oldest first (`--version` does not count)."""
-        return [self._launch(note) for note in sorted(self._runs.glob("*.launch"))]
+        return [self._launch(note) for note in sorted(self._data.glob("*.launch"))]
 
     def received(self) -> list[Any]:
         """Every line received so far, decoded; a line that is not JSON is a string."""
@@ -383,7 +383,7 @@ class SimulatedCLI:
 
     def grandchildren(self) -> list[int]:
         """The process ids of what `spawn_grandchild` started."""
-        notes = sorted(self._runs.glob("*.grandchildren"))
+        notes = sorted(self._data.glob("*.grandchildren"))
         return [int(line) for note in notes for line in note.read_text().split()]
 
     def find(self, type: str, **fields: Any) -> dict[str, Any] | None:

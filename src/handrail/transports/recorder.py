@@ -276,7 +276,7 @@ def _is_object(line: bytes) -> bool:
     try:
         msgspec.json.decode(line, type=msgspec.Raw)
         return line.isascii() or bool(line.decode())
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
 
 

@@ -8,7 +8,7 @@ any value that the caller names. What is split over several lines, such as a key
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -28,27 +28,28 @@ _SECRET_WORD: Final = re.compile(r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDEN
 # MCP's progress tokens pair requests with notifications; they protect nothing.
 _HARMLESS_NAMES: Final = frozenset({"progressToken"})
 
-# What looks like a secret whatever it is called; the group is what goes. These patterns and the next are linear in
-# the length of the text: no two repetitions in a row can match the same characters.
+# What looks like a secret whatever it is called; the group is what goes. These patterns and the next take a time
+# linear in the length of the text: no two repetitions in a row can match the same characters.
 _SECRET_SHAPES: Final = (
-    re.compile(r"\b(sk-[A-Za-z0-9_-]{16,})"),
-    re.compile(r"\b(ghp_[A-Za-z0-9]{20,}|github_pat_\w{20,})"),
-    re.compile(r"\b(\d{8,10}:AA[A-Za-z0-9_-]{30,})"),  # a Telegram bot's token
-    re.compile(r"\bbearer\s+([A-Za-z0-9._~+/=-]{12,})", re.IGNORECASE),
-    re.compile(r"://([^/\s:@]+:[^/\s@]+)@"),
+    re.compile(rb"\b(sk-[A-Za-z0-9_-]{16,})"),
+    re.compile(rb"\b(ghp_[A-Za-z0-9]{20,}|github_pat_\w{20,})"),
+    re.compile(rb"\b(\d{8,10}:AA[A-Za-z0-9_-]{30,})"),  # a Telegram bot's token
+    re.compile(rb"\bbearer\s+([A-Za-z0-9._~+/=-]{12,})", re.IGNORECASE),
+    re.compile(rb"://([^/\s:@]+:[^/\s@]+)@"),
 )
 # A name and its value inside a text: `NAME=value`, `--name value`, `"name": "value"`, `Name: value`.
 _ASSIGNMENTS: Final = (
-    re.compile(r"\b(?P<name>\w{1,100})=(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"',;&]+)"),
-    re.compile(r"(?<![\w-])--(?P<name>[A-Za-z][\w-]{1,100})[= ](?P<value>[^\s-]\S*)"),
-    re.compile(r"""["'](?P<name>[\w. -]{1,100})\\?["']\s*:\s*\\?["'](?P<value>[^"'\\]+)"""),
-    re.compile(r"(?P<name>authorization|api-key|cookie):\s*(?P<value>[^\s\"'][^\n\"']*)", re.IGNORECASE),
+    re.compile(rb"\b(?P<name>\w{1,100})=(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"',;&]+)"),
+    re.compile(rb"(?<![\w-])--(?P<name>[A-Za-z][\w-]{1,100})[= ](?P<value>[^\s-]\S*)"),
+    re.compile(rb"""["'](?P<name>[\w. -]{1,100})\\?["']\s*:\s*\\?["'](?P<value>[^"'\\]+)"""),
+    re.compile(rb"(?P<name>authorization|api-key|cookie):\s*(?P<value>[^\s\"'][^\n\"']*)", re.IGNORECASE),
 )
 
 # Where none of these occurs (in lower case) there is nothing to redact, and that is true of nearly every line. So
-# they are looked for before anything is parsed. `token` is apart because nearly every frame counts `tokens`.
-_HINTS: Final = (
+# they are looked for before anything is parsed, and the patterns, which are slow, are tried only around them.
+_CLUES: Final = (
     b"key",
+    b"token",
     b"secret",
     b"passw",
     b"passphrase",
@@ -60,9 +61,10 @@ _HINTS: Final = (
     b"ghp_",
     b"github_pat_",
     b":aa",
-    b"update_environment_variables",
-    b"\\u00",  # an ASCII character in disguise
+    b"://",
 )
+_BEFORE_CLUE: Final = 128
+_AFTER_CLUE: Final = 4096
 
 
 def is_secret_name(name: str) -> bool:
@@ -86,12 +88,10 @@ class Redactor:
             return line
         try:
             value = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            text = line.decode("utf-8", "surrogateescape")
-            clean = self.text(text)
-            return line if clean == text else clean.encode("utf-8", "surrogateescape")
-        clean_value = self.value(value)
-        return line if clean_value == value else msgspec.json.encode(clean_value)
+            clean = self.value(value)
+            return line if clean == value else msgspec.json.encode(clean)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self._bytes(line)
 
     def value(self, value: Any) -> Any:
         """A decoded JSON value without its secrets."""
@@ -107,10 +107,14 @@ class Redactor:
         """A text without what looks like a secret, or follows a name that says so."""
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
-        if not _is_suspect(text.encode("utf-8", "surrogatepass")):
-            return text
-        # Line by line, because the patterns are slow and most lines of a long text are above suspicion.
-        return "".join(map(_clean, text.splitlines(keepends=True)))
+        data = text.encode("utf-8", "surrogatepass")
+        clean = _clean(data)
+        return text if clean is data else clean.decode("utf-8", "surrogatepass")
+
+    def _bytes(self, line: bytes) -> bytes:
+        for needle in self._needles:
+            line = line.replace(needle, REDACTED.encode())
+        return _clean(line)
 
     def _object(self, fields: dict[str, Any]) -> dict[str, Any]:
         sets_environment = fields.get("type") == "update_environment_variables"
@@ -122,25 +126,26 @@ class Redactor:
         }
 
     def _may_hold_secrets(self, line: bytes) -> bool:
-        if not self._needles:
-            return _is_suspect(line)
-        # A known secret may be written with escapes instead of its own characters.
-        return b"\\u" in line or any(needle in line for needle in self._needles) or _is_suspect(line)
-
-
-def _is_suspect(data: bytes) -> bool:
-    lowered = data.lower()
-    for hint in _HINTS:
-        if hint in lowered:
+        # Escapes can stand for any character, of a clue or of a known secret.
+        if b"\\u00" in line or (self._needles and b"\\u" in line):
             return True
-    if b"token" in lowered and lowered.count(b"token") > lowered.count(b"tokens"):
-        return True
-    return b"://" in lowered and b"@" in lowered
+        if b"update_environment_variables" in line or any(needle in line for needle in self._needles):
+            return True
+        lowered = line.lower()
+        return any(_first(clue, lowered) >= 0 for clue in _CLUES)
 
 
-def _clean(text: str) -> str:
-    if not _is_suspect(text.encode("utf-8", "surrogatepass")):
-        return text
+def _clean(text: bytes) -> bytes:
+    """The text without secrets: the very same object where nothing suggests that there are any."""
+    lowered = text.lower()
+    pieces, done = [], 0
+    for start, end in _windows(lowered):
+        pieces += [text[done:start], _clean_window(text[start:end])]
+        done = end
+    return b"".join((*pieces, text[done:])) if pieces else text
+
+
+def _clean_window(text: bytes) -> bytes:
     for shape in _SECRET_SHAPES:
         text = shape.sub(_without_group, text)
     for assignment in _ASSIGNMENTS:
@@ -148,29 +153,55 @@ def _clean(text: str) -> str:
     return text
 
 
+def _windows(lowered: bytes) -> list[tuple[int, int]]:
+    """The parts of the text that may hold a secret: around each clue, within its line. In order, and apart."""
+    windows: list[tuple[int, int]] = []
+    for place in sorted(_places(lowered)):
+        start = max(0, place - _BEFORE_CLUE, lowered.rfind(b"\n", max(0, place - _BEFORE_CLUE), place) + 1)
+        newline = lowered.find(b"\n", place, place + _AFTER_CLUE)
+        end = min(len(lowered), place + _AFTER_CLUE) if newline < 0 else newline
+        if windows and start <= windows[-1][1]:
+            windows[-1] = windows[-1][0], max(end, windows[-1][1])
+        else:
+            windows.append((start, end))
+    return windows
+
+
+def _places(lowered: bytes) -> Iterator[int]:
+    for clue in _CLUES:
+        place = _first(clue, lowered)
+        while place >= 0:
+            yield place
+            place = _first(clue, lowered, place + 1)
+
+
+def _first(clue: bytes, lowered: bytes, start: int = 0) -> int:
+    place = lowered.find(clue, start)
+    # Nearly every frame counts `tokens`; those are no clue.
+    while place >= 0 and clue == b"token" and lowered[place + 5 : place + 6] == b"s":
+        place = lowered.find(clue, place + 1)
+    return place
+
+
 def _hidden(value: Any) -> Any:
     """Every string in the value hidden; numbers are no secrets, and an empty string shows that nothing was set."""
-    return _map_strings(value, lambda text: REDACTED if text else text)
-
-
-def _map_strings(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return change(value)
+        return REDACTED if value else value
     if isinstance(value, list):
-        return [_map_strings(item, change) for item in value]
+        return [_hidden(item) for item in value]
     if isinstance(value, dict):
-        return {name: _map_strings(item, change) for name, item in value.items()}
+        return {name: _hidden(item) for name, item in value.items()}
     return value
 
 
-def _without_group(match: re.Match[str]) -> str:
+def _without_group(match: re.Match[bytes]) -> bytes:
     return _without(match, 1)
 
 
-def _without_secret_value(match: re.Match[str]) -> str:
-    return _without(match, "value") if is_secret_name(match["name"]) else match[0]
+def _without_secret_value(match: re.Match[bytes]) -> bytes:
+    return _without(match, "value") if is_secret_name(match["name"].decode("ascii")) else match[0]
 
 
-def _without(match: re.Match[str], group: int | str) -> str:
+def _without(match: re.Match[bytes], group: int | str) -> bytes:
     start, end = match.span(group)
-    return match.string[match.start() : start] + REDACTED + match.string[end : match.end()]
+    return match.string[match.start() : start] + REDACTED.encode() + match.string[end : match.end()]

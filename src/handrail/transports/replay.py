@@ -236,7 +236,7 @@ class ReplayTransport:
             return
         try:
             tell(self._receiver)
-        except Exception:
+        except Exception:  # noqa: BLE001 - somebody else's mistake; the replay goes on, as a pipe would
             _log.exception("a receiver failed")
 
     # Matching what is written with what was.
@@ -370,7 +370,7 @@ def _decoded(line: bytes) -> Any:
     """The line as a JSON value, or as text if it is none."""
     try:
         return msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return line.decode("utf-8", "replace")
 
 

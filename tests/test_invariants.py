@@ -1,0 +1,164 @@
+"""The invariants of docs/invariants.md, each over recorded sessions or sessions with faults."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.errors import LocalProtocolError
+from handrail.protocol.asks import Allow, Answer, Ask
+from handrail.protocol.connection import Answered, Asked, Cancelled, Connection
+from handrail.protocol.frames import Frame, Malformed, Result
+from handrail.protocol.launch import child_environment
+from handrail.protocol.options import Options
+from handrail.sessions.client import connect
+from handrail.testing import simulated as sim
+from handrail.testing.simulated import SimulatedCLI
+from handrail.transports.redact import REDACTED
+
+HERE = Path(__file__).parent
+RECORDINGS = sorted((HERE / "fixtures" / "transcripts").rglob("*.jsonl"))
+
+
+def lines_of(path: Path) -> list[bytes]:
+    """What the CLI wrote in a recorded session."""
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.dumps(entry["raw"]).encode() for entry in entries if entry["dir"] == "in"]
+
+
+recorded = pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+
+
+def test_the_page_and_the_tests_name_the_same_invariants() -> None:
+    page = (HERE.parent / "docs" / "invariants.md").read_text()
+    named = {name.replace(" ", "_") for name in re.findall(r"^\| \*\*(.+?)\*\*", page, re.M)}
+    tested = {name.removeprefix("test_invariant_") for name in globals() if name.startswith("test_invariant_")}
+    assert named == tested
+    assert len(RECORDINGS) > 5
+
+
+@recorded
+def test_invariant_answered(path: Path) -> None:
+    connection = Connection()
+    asked, closed = 0, 0
+    for line in lines_of(path):
+        connection.receive_data(line + b"\n")
+        for event in connection.events():
+            if isinstance(event, Asked):
+                asked += 1
+                answer = json.loads(connection.respond(event.request, {}))
+                assert answer["response"]["request_id"] == event.request.id
+                closed += 1
+            elif isinstance(event, Cancelled | Answered):
+                raise AssertionError("nothing of ours is open, and everything of theirs was answered at once")
+    assert connection.pending == ()
+    assert asked == closed
+
+
+@recorded
+def test_invariant_nothing_vanishes(path: Path) -> None:
+    lines = lines_of(path)
+    connection = Connection()
+    data = b"\n".join(lines) + b"\n"
+    frames: list[Frame] = []
+    for start in range(0, len(data), 4096):
+        frames += connection.receive_data(data[start : start + 4096])
+    frames += connection.receive_eof()
+    assert [json.loads(frame.raw) for frame in frames] == [json.loads(line) for line in lines]
+    assert not [frame for frame in frames if isinstance(frame, Malformed) and frame.kind == "not_json"]
+
+
+@recorded
+def test_invariant_first_answer_wins(path: Path) -> None:
+    connection = Connection()
+    for line in lines_of(path):
+        connection.receive_data(line + b"\n")
+    for event in connection.events():
+        if isinstance(event, Asked):
+            if event.request in connection.pending:
+                connection.respond(event.request, {})
+            with pytest.raises(LocalProtocolError):
+                connection.respond(event.request, {})
+
+
+async def test_invariant_a_slow_reader_slows_no_one(tmp_path: Path) -> None:
+    flood = {"type": "tool_progress", "elapsed_time_seconds": "$index"}
+    cli = SimulatedCLI([sim.repeat(3, sim.turn(sim.flood(5000, flood)))], directory=tmp_path)
+    async with connect(Options(cli_path=str(cli.path)), unread_budget=100_000) as client:
+        never_read, slow, quick = client.frames(), client.frames(), client.frames()
+        for _ in range(3):
+            assert (await client.run("flood")).ok
+            await client.set_model("m")
+            await anext(aiter(slow))
+        seen = 0
+        async for frame in quick:
+            seen += isinstance(frame, Result)
+            if seen == 3:
+                break
+        assert never_read.spilled_bytes > 0
+        assert never_read.unread_bytes <= 100_000
+
+
+async def test_invariant_a_timeout_is_not_a_denial(tmp_path: Path) -> None:
+    answered = asyncio.Event()
+
+    async def decide(ask: Ask) -> Answer:
+        await answered.wait()
+        return Allow()
+
+    never = {"mcp_status": sim.Answer.never()}
+    cli = SimulatedCLI([sim.turn(sim.ask("Bash", {"command": "ls"}))], directory=tmp_path, answers=never)
+    async with connect(Options(cli_path=str(cli.path)), on_ask=decide) as client:
+        running = asyncio.create_task(client.run("hi"))
+        await cli.wait_for("user")
+        while not client.asks:
+            await asyncio.sleep(0.005)
+        with pytest.raises(Exception, match="did not answer"):
+            await client.control("mcp_status", timeout=0.05)
+        assert client.asks
+        assert cli.find("control_response") is None
+        answered.set()
+        await running
+    answer = cli.find("control_response")
+    assert answer is not None
+    assert answer["response"]["response"]["behavior"] == "allow"
+
+
+async def test_invariant_no_orphans(tmp_path: Path) -> None:
+    script = [sim.turn(sim.spawn_grandchild(detached=True, holds_stdout=True, ignores_sigterm=False), "done")]
+    cli = SimulatedCLI(script, directory=tmp_path)
+    async with connect(Options(cli_path=str(cli.path))) as client:
+        await client.run("hi")
+        pids = [client.pid, *cli.grandchildren()]
+    assert len(pids) == 2
+    for pid in pids:
+        assert pid is not None
+        assert not _runs(pid)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+async def test_invariant_secrets_stay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret-secret-secret")
+    cli = SimulatedCLI(directory=tmp_path)
+    wire = tmp_path / "wire.jsonl"
+    async with connect(Options(cli_path=str(cli.path)), record=wire) as client:
+        await client.run("my key is sk-ant-secret-secret-secret")
+    (launch,) = cli.launches()
+    assert "ANTHROPIC_API_KEY" not in launch.env
+    assert "sk-ant-secret" not in wire.read_text()
+    assert REDACTED in wire.read_text()
+    kept: dict[str, Any] = child_environment(Options(use_api_billing=True), dict(os.environ))
+    assert kept["ANTHROPIC_API_KEY"] == "sk-ant-secret-secret-secret"

@@ -1,0 +1,57 @@
+"""Runs the asynchronous tests of this directory on every event loop that Handrail supports."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import AsyncIterator, Callable, Mapping
+
+import pytest
+
+from handrail.transports.exit_watch import watch_exit_by_pidfd, watch_exit_by_thread
+from handrail.transports.stdio import StdioTransport
+
+from .support import ENVIRONMENT, python
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    factories: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {"asyncio": asyncio.new_event_loop}
+    if importlib.util.find_spec("uvloop") is not None:
+        import uvloop
+
+        factories["uvloop"] = uvloop.new_event_loop
+    return factories
+
+
+class WatchedByPidfd(StdioTransport):
+    watch_exit = staticmethod(watch_exit_by_pidfd)
+
+
+class WatchedByThread(StdioTransport):
+    watch_exit = staticmethod(watch_exit_by_thread)
+
+
+@pytest.fixture(params=[WatchedByPidfd, WatchedByThread], ids=["pidfd", "thread"])
+def transport_class(request: pytest.FixtureRequest) -> type[StdioTransport]:
+    """The transport, once for each way to notice an exit."""
+    return request.param
+
+
+MakeTransport = Callable[..., StdioTransport]
+
+
+@pytest.fixture
+async def run(transport_class: type[StdioTransport]) -> AsyncIterator[MakeTransport]:
+    """Make transports for Python programs given as text; they are closed at the end of the test."""
+    made: list[StdioTransport] = []
+
+    def make(program: str, *arguments: str, **options: object) -> StdioTransport:
+        settings: dict[str, object] = {"env": ENVIRONMENT, "eof_grace": 10.0, "term_grace": 10.0, **options}
+        made.append(transport_class(python(program, *arguments), **settings))
+        return made[-1]
+
+    yield make
+    for transport in made:
+        await transport.close()
