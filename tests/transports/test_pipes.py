@@ -46,9 +46,9 @@ async def read_everything(read_end: int, sizes: list[int]) -> bytes:
     return bytes(content)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(
-    writes=st.lists(st.integers(0, 200_000), max_size=12),
+    writes=st.lists(st.integers(0, 200_000), max_size=8),
     reads=st.lists(st.integers(1, 150_000), min_size=1, max_size=5),
     pauses=st.lists(st.booleans(), min_size=1, max_size=7),
 )

@@ -275,10 +275,29 @@ class TestEnding:
         assert signal.SIGKILL in signals
         assert clock == pytest.approx(3.0, abs=0.2)
 
-    def test_two_empty_looks_are_needed(self) -> None:
-        ending = Ending(tree_of_leader(), term_grace=1.0)
-        assert ending.step({}, 0.0).pause is not None
-        assert ending.step({}, 0.1).pause is None
+    def test_nobody_must_be_there_for_a_while(self) -> None:
+        ending = Ending(tree_of_leader(), term_grace=1.0, settle=0.3)
+        assert ending.step({}, 10.0).pause is not None
+        assert ending.step({}, 10.2).pause is not None
+        assert ending.step({}, 10.3).pause is None
+
+    def test_a_latecomer_is_ended_too(self) -> None:
+        latecomer = Process(LEADER, 1, LEADER, 0.0, (MARKER,))
+        ending = Ending(tree_of_leader(), term_grace=1.0, settle=0.3)
+        ending.step({}, 10.0)
+        assert ending.step({LEADER: latecomer}, 10.2).targets == [latecomer]
+        assert ending.step({}, 10.4).pause is not None
+        assert ending.step({}, 10.8).pause is None
+
+    @given(st.floats(0.0, 3.0))
+    def test_the_wait_for_latecomers_ends(self, settle: float) -> None:
+        ending = Ending(tree_of_leader(), term_grace=1.0, settle=settle)
+        clock, looks = 0.0, 0
+        while (step := ending.step({}, clock)).pause is not None:
+            clock += step.pause
+            looks += 1
+        assert looks < 60
+        assert clock == pytest.approx(settle, abs=0.01)
 
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(600)"

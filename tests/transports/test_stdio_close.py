@@ -331,6 +331,7 @@ def test_orphans_that_become_our_children_are_reaped() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.asyncio(loop_factories=["asyncio"])
 @pytest.mark.parametrize("with_grandchild", [False, True], ids=["alone", "with-grandchild"])
 async def test_five_hundred_cycles(transport_class: type[StdioTransport], with_grandchild: bool) -> None:
     script = "sleep 600 & cat" if with_grandchild else "cat"

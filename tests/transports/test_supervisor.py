@@ -228,11 +228,17 @@ def test_its_environment_holds_no_secret_and_no_marker(supervisor: Supervisor, m
     monkeypatch.setenv("HANDRAIL_TOKEN", "a-secret")
     monkeypatch.setenv("HANDRAIL_PROCESS", "a-marker")
     supervisor.register(new_marker())
+    wait_until(lambda: "supervisor_main" in command_and_environment(supervisor), "it has started")
+    shown = command_and_environment(supervisor)
+    assert "PATH=" in shown
+    assert "a-secret" not in shown
+    assert "a-marker" not in shown
+
+
+def command_and_environment(supervisor: Supervisor) -> str:
     listing = ["ps", "-Eww"] if sys.platform == "darwin" else ["ps", "eww"]
-    shown = subprocess.run([*listing, "-p", str(supervisor.pid)], capture_output=True, text=True, check=True)
-    assert "supervisor_main" in shown.stdout
-    assert "a-secret" not in shown.stdout
-    assert "a-marker" not in shown.stdout
+    command = [*listing, "-p", str(supervisor.pid)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def ignores(pid: int, signum: int) -> bool:

@@ -7,6 +7,7 @@ child itself.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ def watch_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes]
     """Watch in the cheapest way that this system offers."""
     try:
         return watch_exit_by_pidfd(loop, process, on_exit)
-    except (AttributeError, OSError):
+    except OSError:
         # Not Linux, an old kernel, a sandbox that forbids it, or no descriptor left.
         return watch_exit_by_thread(loop, process, on_exit)
 
@@ -39,6 +40,8 @@ def watch_exit_by_pidfd(
     loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes], on_exit: OnExit
 ) -> StopWatching:
     """Linux: a descriptor that becomes readable at exit. No thread, no signal handler."""
+    if sys.platform != "linux":
+        raise OSError("only Linux has process descriptors")
     pidfd = os.pidfd_open(process.pid)
     watching = True
 

@@ -44,9 +44,9 @@ _MARKER_SEPARATOR = ":"
 _SAME_START = 1.5
 """Start times this close (in seconds) mean the same process: `ps` rounds, and not always the same way."""
 
+_SHORTEST_PAUSE = 0.001
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.1
-_KILL_PATIENCE = 5.0
 _READ_SIZE = 65536
 
 
@@ -110,6 +110,8 @@ class ProcfsProcesses:
         return {process.pid: process for process in found if process is not None}
 
     def now(self) -> float:
+        if sys.platform != "linux":
+            raise OSError("only Linux has /proc")
         return time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def started(self, pid: int) -> float | None:
@@ -119,6 +121,8 @@ class ProcfsProcesses:
     def signal(self, process: Process, signum: int) -> bool:
         if not _may_signal(process.pid):
             return False
+        if sys.platform != "linux":
+            return self._signal_without_pidfd(process, signum)
         try:
             # The descriptor pins the process, so what we check is what we signal.
             pidfd = os.pidfd_open(process.pid)
@@ -308,37 +312,46 @@ class Step(NamedTuple):
 
 
 class Ending:
-    """Decides, from one process table to the next, how to end a tree: TERM, a grace, KILL until none is left."""
+    """Decides, from one process table to the next, how to end a tree: TERM, a grace, KILL until none is left.
 
-    def __init__(self, tree: ProcessTree, *, term_grace: float, kill_patience: float = _KILL_PATIENCE) -> None:
+    One look without members is not enough: it can miss a process that is just forking or starting a program. There
+    must be none for `settle` seconds.
+    """
+
+    def __init__(
+        self, tree: ProcessTree, *, term_grace: float, settle: float = 0.005, kill_patience: float = 5.0
+    ) -> None:
         self._tree = tree
         self._term_grace = term_grace
+        self._settle = settle
         self._kill_patience = kill_patience
         self._began: float | None = None
+        self._empty_since: float | None = None
         self._terminated: set[tuple[int, float]] = set()
         self._pause = _FIRST_PAUSE
-        self._looked_empty = False
         self.survivors: list[Process] = []
         """Who was alive at the last look."""
 
     def step(self, table: Mapping[int, Process], now: float) -> Step:
         if self._began is None:
             self._began = now
-        elapsed = now - self._began
         self.survivors = self._tree.members(table)
         if not self.survivors:
-            return Step(signal.SIGTERM, [], self._pause_before_last_look())
-        self._looked_empty = False
+            return self._wait_for_latecomers(now)
+        self._empty_since = None
+        elapsed = now - self._began
         if elapsed < self._term_grace:
             return Step(signal.SIGTERM, self._not_yet_terminated(), self._next_pause(self._term_grace - elapsed))
         if elapsed < self._term_grace + self._kill_patience:
             return Step(signal.SIGKILL, self.survivors, self._next_pause(_LONGEST_PAUSE))
         return Step(signal.SIGKILL, self.survivors, None)
 
-    def _pause_before_last_look(self) -> float | None:
-        """One empty look is not enough: it can miss a process that forks or starts a program meanwhile."""
-        again, self._looked_empty = not self._looked_empty, True
-        return _FIRST_PAUSE if again else None
+    def _wait_for_latecomers(self, now: float) -> Step:
+        if self._empty_since is None:
+            self._empty_since = now
+            return Step(signal.SIGTERM, [], self._next_pause(self._settle))
+        remaining = self._settle - (now - self._empty_since)
+        return Step(signal.SIGTERM, [], self._next_pause(remaining) if remaining > 0 else None)
 
     def _not_yet_terminated(self) -> list[Process]:
         """One TERM each: many programs take a second one as an order to skip their clean-up."""
@@ -347,14 +360,14 @@ class Ending:
         return fresh
 
     def _next_pause(self, limit: float) -> float:
-        pause = min(self._pause, limit)
+        pause = max(min(self._pause, limit), _SHORTEST_PAUSE)
         self._pause = min(self._pause * 1.5, _LONGEST_PAUSE)
         return pause
 
 
-def end_tree(processes: Processes, tree: ProcessTree, *, term_grace: float) -> list[Process]:
+def end_tree(processes: Processes, tree: ProcessTree, *, term_grace: float, settle: float = 0.005) -> list[Process]:
     """End a whole tree, blocking until it is gone. Returns those that could not be ended."""
-    ending = Ending(tree, term_grace=term_grace)
+    ending = Ending(tree, term_grace=term_grace, settle=settle)
     while True:
         step = ending.step(processes.table(), time.monotonic())
         carry_out(step, processes, tree)

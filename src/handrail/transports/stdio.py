@@ -130,12 +130,7 @@ class StdioTransport:
     def _start(self, receiver: Receiver) -> ChildProcess:
         process = spawn(self._argv, env=marked_environment(self._env, self.marker), cwd=self._cwd)
         try:
-            return ChildProcess(
-                process,
-                receiver,
-                watch=self.watch_exit,
-                stderr_tail_bytes=self._stderr_tail_bytes,
-            )
+            return ChildProcess(process, receiver, watch=self.watch_exit, stderr_tail_bytes=self._stderr_tail_bytes)
         except BaseException:
             with process:
                 process.kill()
@@ -153,8 +148,8 @@ class StdioTransport:
     async def _end(self, child: ChildProcess) -> None:
         try:
             await self._end_in_order(child)
-        except asyncio.CancelledError:
-            # Only the end of the event loop cancels this task: there will be no other chance.
+        except BaseException:
+            # As a rule, the end of the event loop has cancelled this task: there will be no other chance.
             self._end_at_once(child)
             raise
         finally:

@@ -18,13 +18,14 @@ else:
     from process_tree import ProcessTree, end_tree, system_processes
 
 _TERM_GRACE = 5.0
+_SETTLE = 1.0  # A CLI that was starting when Handrail died shows its marker only once it has started.
 
 
 def main() -> None:
     ignore_signals()
     registered = read_markers(sys.stdin.fileno())
     if registered:
-        end_tree(system_processes(), ProcessTree(registered), term_grace=_TERM_GRACE)
+        end_tree(system_processes(), ProcessTree(registered), term_grace=_TERM_GRACE, settle=_SETTLE)
 
 
 def ignore_signals() -> None:

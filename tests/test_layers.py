@@ -1,0 +1,70 @@
+"""Imports go downwards only, and the protocol layer does no I/O."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "handrail"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+MAY_IMPORT = {
+    "errors": set[str](),
+    "protocol": {"errors"},
+    "transports": {"errors", "protocol"},
+    "sessions": {"errors", "protocol", "transports"},
+    "testing": {"errors", "protocol", "transports", "sessions"},
+    "cli": {"errors", "protocol", "transports", "sessions", "testing"},
+    "__init__": {"errors", "protocol", "sessions"},
+    "__main__": {"cli"},
+}
+"""Each part of the package, and the parts below it."""
+
+TOUCHES_THE_WORLD = {"asyncio", "io", "os", "pathlib", "random", "select", "socket", "subprocess", "sys", "tempfile"}
+TOUCHES_THE_WORLD |= {"threading", "time", "datetime", "logging"}
+PURE_PATHS = {"PurePath", "PurePosixPath"}
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[tuple[str, set[str]]]:
+    """Each imported module, and the names taken from it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, set()
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module, {alias.name for alias in node.names}
+
+
+def parts_imported(path: Path) -> set[str]:
+    found = set()
+    for module, names in imports(path):
+        if module == "handrail":
+            found |= names & set(MAY_IMPORT)
+        elif module.startswith("handrail."):
+            found.add(module.split(".")[1])
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_go_downwards(path: Path) -> None:
+    part = part_of(path)
+    assert parts_imported(path) <= {part, *MAY_IMPORT[part]}
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "protocol").glob("*.py")), ids=lambda path: path.name)
+def test_the_protocol_does_no_io(path: Path) -> None:
+    for module, names in imports(path):
+        if module == "pathlib" and names <= PURE_PATHS:
+            continue
+        assert module.split(".")[0] not in TOUCHES_THE_WORLD, f"{path.name} imports {module}"
+
+
+def test_every_part_has_its_place() -> None:
+    assert {part_of(path) for path in MODULES} == set(MAY_IMPORT)
