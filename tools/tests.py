@@ -47,7 +47,7 @@ def prepare(executable: str, venv: Path) -> Path:
     sources = [ROOT / "pyproject.toml", ROOT / "constraints.txt"]
     if not stamp.exists() or any(source.stat().st_mtime > stamp.stat().st_mtime for source in sources):
         subprocess.run([executable, "-m", "venv", str(venv)], check=True)
-        pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--quiet"]
+        pip = [str(python), "-m", "pip", "--disable-pip-version-check", "-qq"]
         subprocess.run([*pip, "install", "-c", "constraints.txt", "-e", EXTRAS], cwd=ROOT, check=True)
         stamp.touch()
     return python

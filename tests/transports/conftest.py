@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,9 @@ from handrail.transports.exit_watch import watch_exit_by_pidfd, watch_exit_by_th
 from handrail.transports.stdio import StdioTransport
 
 from .support import ENVIRONMENT, python
+
+HERE = Path(__file__).parent
+OTHER_WAYS = {"uvloop", "thread"}
 
 
 def pytest_asyncio_loop_factories(
@@ -23,6 +27,14 @@ def pytest_asyncio_loop_factories(
 
         factories["uvloop"] = uvloop.new_event_loop
     return factories
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make check` runs each test once, the way most people will use it; `make test` runs all variants."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and HERE in item.path.parents and OTHER_WAYS & set(callspec.id.split("-")):
+            item.add_marker(pytest.mark.slow)
 
 
 class WatchedByPidfd(StdioTransport):
