@@ -31,6 +31,13 @@ def test_no_committed_file_names_a_registry() -> None:
         assert not registries.search(text), path
 
 
+def test_no_committed_file_names_a_place_on_this_machine() -> None:
+    places = {str(ROOT), str(Path.home()), sys.prefix} - {"/"}
+    named = re.compile(r"(?<!\w)(" + "|".join(map(re.escape, places)) + r")(?!\w)")
+    for path in tracked_files():
+        assert not named.search(path.read_bytes().decode("utf-8", "replace")), path
+
+
 def test_constraints_are_names_and_versions() -> None:
     for line in (ROOT / "constraints.txt").read_text().splitlines():
         assert line.startswith("#") or re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+]+", line), line

@@ -36,7 +36,11 @@ def test_other_python(workers: str) -> int:
     version, executable = other
     name = f"{version[0]}.{version[1]}"
     say(f"The unit tests on Python {name}")
-    python = prepare(executable, ROOT / f".venv-{name}")
+    try:
+        python = prepare(executable, ROOT / f".venv-{name}")
+    except subprocess.CalledProcessError as error:
+        print(f"\nLeft out: the unit tests on Python {name}: {error}")
+        return int(os.environ.get("HANDRAIL_REQUIRE") == "all")
     return run([str(python), "-m", "pytest", "-q", "-n", workers, "-p", "no:cacheprovider", *UNIT_TESTS])
 
 

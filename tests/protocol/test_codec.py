@@ -126,8 +126,10 @@ def test_raw_is_the_line_also_when_several_came_at_once() -> None:
 
 
 def test_raw_is_right_for_objects_that_do_not_stand_one_on_a_line() -> None:
-    frames = feed(KEEP_ALIVE + TEXT + b"\n\n")
-    assert [frame.raw for frame in frames] == [KEEP_ALIVE, TEXT]  # type: ignore[attr-defined]
+    for data in (KEEP_ALIVE + TEXT + INIT + b"\n\n", b"\n\n" + KEEP_ALIVE + TEXT + b" " + INIT + b"\r\n"):
+        frames = feed(data)
+        assert [frame.raw for frame in frames] == [KEEP_ALIVE, TEXT, INIT]  # type: ignore[attr-defined]
+        assert isinstance(frames[2], Init)
 
 
 def test_type_may_stand_last() -> None:

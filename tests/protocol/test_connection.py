@@ -68,10 +68,11 @@ def test_our_request_is_matched_with_its_answer() -> None:
         "request": {"subtype": "set_model", "model": "m"},
     }
     assert connection.waiting == (request,)
-    assert events(connection, answers(request.id, response={"model": "m"})) == [Answered(request)]
+    (answered,) = events(connection, answers(request.id, response={"model": "m"}))
+    assert isinstance(answered, Answered)
+    assert answered.request is request
+    assert answered.result.response == {"model": "m"}
     assert request.state is Ours.ANSWERED
-    assert request.result is not None
-    assert request.result.response == {"model": "m"}
     assert connection.waiting == ()
 
 

@@ -8,6 +8,7 @@ on its own, and only a line that does not fit its struct is read leniently. What
 * an unknown type or subtype: an `UnknownFrame`; a wrong field: the frame with `problems`
 * invalid UTF-8: the bad bytes read as U+FFFD, and the frame says so in `problems`
 * blank lines, CR before LF, a byte order mark, NUL bytes around a line: ignored
+* several objects on one line: each is a frame
 * a last line without newline: decoded when the stream ends
 """
 
@@ -54,12 +55,14 @@ def _system_decoder() -> msgspec.json.Decoder[Any]:
 
 
 class Lines(Sequence[bytes]):
-    """The lines of a block of bytes, cut only when one is asked for."""
+    """The lines between two places of some bytes, cut only when one is asked for."""
 
-    __slots__ = ("_block", "_count", "_lines")
+    __slots__ = ("_count", "_data", "_end", "_lines", "_start")
 
-    def __init__(self, block: bytes, count: int) -> None:
-        self._block = block
+    def __init__(self, data: bytes, start: int, end: int, count: int) -> None:
+        self._data = data
+        self._start = start
+        self._end = end
         self._count = count
         self._lines: list[bytes] | None = None
 
@@ -72,16 +75,17 @@ class Lines(Sequence[bytes]):
     def __getitem__(self, index: slice) -> Sequence[bytes]: ...
     def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
         if self._lines is None:
-            self._lines = self._cut()
-            self._block = b""
+            self._lines = self._cut(self._data[self._start : self._end])
+            self._data = b""
         return self._lines[index]
 
-    def _cut(self) -> list[bytes]:
-        lines = [line.strip(PADDING) for line in self._block.split(b"\n") if line.strip(PADDING)]
+    def _cut(self, block: bytes) -> list[bytes]:
+        lines = block.split(b"\n")
+        lines.pop()
         # As many objects as lines, each line from brace to brace: then no object spans two lines or shares one.
         if len(lines) == self._count and all(line[:1] == b"{" and line[-1:] == b"}" for line in lines):
             return lines
-        return list(_objects(self._block))
+        return list(_objects(block))
 
 
 def _objects(block: bytes) -> Iterable[bytes]:
@@ -117,23 +121,30 @@ class Codec:
         if self._skipping:
             return self._leave_long_line(data)
         if self._pieces:
-            self._pieces.append(data[:end])
-            block = b"".join(self._pieces)
-            self._pieces.clear()
-            self._pending = 0
+            # Only the line that began in an earlier chunk is put together; the others are decoded where they are.
+            start = data.find(b"\n") + 1
+            frames = self._decode_first_line(data[: start - 1])
+            if start < end:
+                frames += self._decode_block(data, start, end)
         else:
-            block = data if end == len(data) else data[:end]
-        frames = self._decode_block(block)
+            frames = self._decode_block(data, 0, end)
         if end < len(data):
             frames += self._keep(data[end:])
         return frames
+
+    def _decode_first_line(self, rest: bytes) -> list[Frame]:
+        self._pieces.append(rest)
+        line = b"".join(self._pieces)
+        self._pieces.clear()
+        self._pending = 0
+        return self._decode_one(line)
 
     def finish(self) -> list[Frame]:
         """The stream has ended: what is left is a line without its newline."""
         if self._skipping:
             frames: list[Frame] = [self._too_long(self._pieces[0], self._skipping)]
         else:
-            frames = self._decode_block(b"".join(self._pieces))
+            frames = self._decode_each(b"".join(self._pieces))
         self._pieces.clear()
         self._pending = self._skipping = 0
         return frames
@@ -167,34 +178,34 @@ class Codec:
             size,
         )
 
-    def _decode_block(self, block: bytes) -> list[Frame]:
-        if len(block) <= self.max_line:
+    def _decode_block(self, data: bytes, start: int, end: int) -> list[Frame]:
+        """The frames of the complete lines from `start` to `end`."""
+        if end - start <= self.max_line:
             try:
-                frames: list[Frame] = self._decode_lines(block)
+                frames: list[Frame] = self._decode_lines(memoryview(data)[start:end])
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                return self._decode_each(block)
-            if block.count(b"\n") == len(frames):
-                self._attach(frames, Lines(block, len(frames)))
-                return frames
-        return self._decode_each(block)
-
-    @staticmethod
-    def _attach(frames: list[Frame], lines: Lines) -> None:
-        for index, frame in enumerate(frames):
-            if frame.__class__ is SystemEnvelope:
-                frames[index] = decode_line(lines[index])
-            else:
-                frame.line_source = lines
-                frame.line_index = index
+                return self._decode_each(data[start:end])
+            _attach(frames, Lines(data, start, end, len(frames)))
+            return frames
+        return self._decode_each(data[start:end])
 
     def _decode_each(self, block: bytes) -> list[Frame]:
-        frames: list[Frame] = []
-        for line in block.split(b"\n"):
-            if len(line) > self.max_line:
-                frames.append(self._too_long(line, len(line)))
-            elif line.strip(PADDING):
-                frames.append(decode_line(line))
-        return frames
+        return [frame for line in block.split(b"\n") for frame in self._decode_one(line)]
+
+    def _decode_one(self, line: bytes) -> list[Frame]:
+        if len(line) > self.max_line:
+            return [self._too_long(line, len(line))]
+        return [decode_line(line)] if line.strip(PADDING) else []
+
+
+def _attach(frames: list[Frame], lines: Lines) -> None:
+    """Tell each frame where its line is, and read the `system` ones with the struct of their subtype."""
+    for index, frame in enumerate(frames):
+        if frame.__class__ is SystemEnvelope:
+            frames[index] = decode_line(lines[index])
+        else:
+            frame.line_source = lines
+            frame.line_index = index
 
 
 def decode_line(line: bytes) -> Frame:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -55,7 +55,6 @@ class OurRequest:
     subtype: str
     line: bytes
     state: Ours = Ours.WAITING
-    result: ControlResult | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -67,7 +66,6 @@ class TheirRequest:
     flat: bool = False
     """Whether the CLI speaks the oldest form, answered with `approved` rather than a nested response."""
     state: Theirs = Theirs.PENDING
-    answer: bytes = field(default=b"", repr=False)
 
     @property
     def subtype(self) -> str:
@@ -90,9 +88,10 @@ class Cancelled:
 
 @dataclass(slots=True, frozen=True)
 class Answered:
-    """`request` of ours has its answer in `request.result`."""
+    """`request` of ours is answered by `result`."""
 
     request: OurRequest
+    result: ControlResult
 
 
 @dataclass(slots=True, frozen=True)
@@ -114,8 +113,9 @@ class Connection:
         self._codec = Codec(max_line)
         self._ours: dict[str, OurRequest] = {}
         self._theirs: dict[str, TheirRequest] = {}
-        self._closed_ours: OrderedDict[str, OurRequest] = OrderedDict()
-        self._closed_theirs: OrderedDict[str, TheirRequest] = OrderedDict()
+        # Of closed requests only what tells a double or late answer from a wrong one: bodies can be large.
+        self._closed_ours: OrderedDict[str, tuple[str, Ours]] = OrderedDict()
+        self._closed_theirs: OrderedDict[str, None] = OrderedDict()
         self._events: list[ControlEvent] = []
         self._seen_uuids: OrderedDict[str, None] | None = OrderedDict() if dedupe else None
         self._lost = False
@@ -177,18 +177,18 @@ class Connection:
         if request is None:
             self._events.append(Stray(frame, self._why_stray(result.request_id)))
         else:
-            request.result = result
             self._move_ours(request, Move.ANSWER)
-            self._events.append(Answered(request))
+            self._events.append(Answered(request, result))
         self._recover(result)
 
     def _why_stray(self, request_id: str) -> str:
         closed = self._closed_ours.get(request_id)
         if closed is None:
             return f"an answer to a request that was never made ({request_id!r})"
-        if closed.state is Ours.ANSWERED:
-            return f"a second answer to {closed.subtype!r}"
-        return f"a late answer to {closed.subtype!r}, which is {closed.state.value}"
+        subtype, state = closed
+        if state is Ours.ANSWERED:
+            return f"a second answer to {subtype!r}"
+        return f"a late answer to {subtype!r}, which is {state.value}"
 
     def _recover(self, result: ControlResult) -> None:
         """An `initialize` answer lists what the CLI still waits for: what we do not know of was lost on the way."""
@@ -279,7 +279,6 @@ class Connection:
     def _respond(self, request: TheirRequest, frame: dict[str, Any]) -> bytes:
         line = _line(frame)  # before the move: an answer that cannot be written leaves the request open
         self._move_theirs(request, Move.RESPOND)
-        request.answer = line
         return line
 
     # ------------------------------------------------------------ state
@@ -289,14 +288,16 @@ class Connection:
         if state is None:
             raise LocalProtocolError(f"cannot {move.value} {request.subtype!r}: it is {request.state.value}")
         request.state = state
-        _close(request.id, self._ours, self._closed_ours)
+        self._ours.pop(request.id, None)
+        _remember(self._closed_ours, request.id, (request.subtype, state))
 
     def _move_theirs(self, request: TheirRequest, move: Move) -> None:
         state = next_state(THEIRS, request.state, move)
         if state is None:
             raise LocalProtocolError(f"cannot {move.value} to {request.subtype!r}: it is {request.state.value}")
         request.state = state
-        _close(request.id, self._theirs, self._closed_theirs)
+        self._theirs.pop(request.id, None)
+        _remember(self._closed_theirs, request.id, None)
 
 
 _HANDLERS: dict[type[Frame], Any] = {
@@ -307,12 +308,10 @@ _HANDLERS: dict[type[Frame], Any] = {
 }
 
 
-def _close(request_id: str, open_: dict[str, Any], closed: OrderedDict[str, Any]) -> None:
-    request = open_.pop(request_id, None)
-    if request is not None:
-        closed[request_id] = request
-        if len(closed) > REMEMBERED:
-            closed.popitem(last=False)
+def _remember(closed: OrderedDict[str, Any], request_id: str, how: Any) -> None:
+    closed[request_id] = how
+    if len(closed) > REMEMBERED:
+        closed.popitem(last=False)
 
 
 def _flat_answer(request: TheirRequest, body: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from handrail.errors import ControlExpired, ControlRefused, ProcessError
 from handrail.protocol.connection import Connection, OurRequest
+from handrail.protocol.frames import ControlResult
 
 __all__ = ["ControlCalls"]
 
@@ -39,11 +40,10 @@ class ControlCalls:
             del self._replies[request.id]
         return body if isinstance(body, dict) else {}
 
-    def settle(self, request: OurRequest) -> None:
+    def settle(self, request: OurRequest, result: ControlResult) -> None:
         """The CLI has answered `request`."""
         reply = self._replies.get(request.id)
-        result = request.result
-        if reply is None or reply.done() or result is None:
+        if reply is None or reply.done():
             return
         if result.subtype == "error":
             error = result.error or "no reason given"

@@ -461,8 +461,8 @@ class Client:
 
     def _on_control_event(self, event: ControlEvent) -> None:
         match event:
-            case Answered(request):
-                self._calls.settle(request)
+            case Answered(request, result):
+                self._calls.settle(request, result)
             case Asked(request):
                 self._answering.asked(request)
             case Cancelled(request):

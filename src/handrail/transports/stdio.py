@@ -102,6 +102,7 @@ class StdioTransport:
         except BaseException:
             self._stop_watching_over()
             raise
+        self._env = {}  # only the start needed it, and it is the largest part of an idle session
         self._tree.led_by(self._child.pid)
         self._child.when_exited(lambda: self._tree.leader_ended(self._scanner.processes.now()))
 
