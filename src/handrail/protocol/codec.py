@@ -38,6 +38,7 @@ DEFAULT_MAX_LINE = 64 * 1024 * 1024
 KEPT_OF_A_LONG_LINE = 1024
 PADDING = b" \t\r\n\0"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+EDGES = frozenset(PADDING + BYTE_ORDER_MARK)
 
 _FRAME_TYPES: dict[str, type[Frame]] = {str(cls.__struct_config__.tag): cls for cls in WireFrame.__args__}
 _SYSTEM_TYPES: dict[str, type[System]] = {str(cls.__struct_config__.tag): cls for cls in SystemFrame.__args__}
@@ -59,7 +60,7 @@ class Lines(Sequence[bytes]):
 
     __slots__ = ("_count", "_data", "_end", "_lines", "_start")
 
-    def __init__(self, data: bytes, start: int, end: int, count: int) -> None:
+    def __init__(self, data: bytes | bytearray, start: int, end: int, count: int) -> None:
         self._data = data
         self._start = start
         self._end = end
@@ -75,13 +76,12 @@ class Lines(Sequence[bytes]):
     def __getitem__(self, index: slice) -> Sequence[bytes]: ...
     def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
         if self._lines is None:
-            self._lines = self._cut(self._data[self._start : self._end])
+            self._lines = self._cut(bytes(memoryview(self._data)[self._start : self._end]))
             self._data = b""
         return self._lines[index]
 
     def _cut(self, block: bytes) -> list[bytes]:
-        lines = block.split(b"\n")
-        lines.pop()
+        lines = block.removesuffix(b"\n").split(b"\n")
         # As many objects as lines, each line from brace to brace: then no object spans two lines or shares one.
         if len(lines) == self._count and all(line[:1] == b"{" and line[-1:] == b"}" for line in lines):
             return lines
@@ -109,67 +109,50 @@ class Codec:
     def __init__(self, max_line: int = DEFAULT_MAX_LINE) -> None:
         self.max_line = max_line
         self._decode_lines = _frame_decoder().decode_lines
-        self._pieces: list[bytes] = []
-        self._pending = 0
-        self._skipping = 0
+        self._partial = bytearray()
+        """The beginning of a line whose end has not come yet."""
+        self._skipped = 0
+        """How much has come of a line that is too long; 0 outside of one."""
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that `data` completes."""
         end = data.rfind(b"\n") + 1
         if not end:
-            return self._keep(data)
-        if self._skipping:
-            return self._leave_long_line(data)
-        if self._pieces:
+            self._keep(data)
+            return []
+        start = 0
+        frames: list[Frame] = []
+        if self._partial or self._skipped:
             # Only the line that began in an earlier chunk is put together; the others are decoded where they are.
             start = data.find(b"\n") + 1
-            frames = self._decode_first_line(data[: start - 1])
-            if start < end:
-                frames += self._decode_block(data, start, end)
-        else:
-            frames = self._decode_block(data, 0, end)
+            frames = self._end_line(data[: start - 1])
+        if start < end:
+            frames += self._decode_block(data, start, end)
         if end < len(data):
-            frames += self._keep(data[end:])
+            self._keep(data[end:])
         return frames
-
-    def _decode_first_line(self, rest: bytes) -> list[Frame]:
-        self._pieces.append(rest)
-        line = b"".join(self._pieces)
-        self._pieces.clear()
-        self._pending = 0
-        return self._decode_one(line)
 
     def finish(self) -> list[Frame]:
         """The stream has ended: what is left is a line without its newline."""
-        if self._skipping:
-            frames: list[Frame] = [self._too_long(self._pieces[0], self._skipping)]
-        else:
-            frames = self._decode_each(b"".join(self._pieces))
-        self._pieces.clear()
-        self._pending = self._skipping = 0
-        return frames
+        return self._end_line(b"")
 
-    def _keep(self, piece: bytes) -> list[Frame]:
+    def _keep(self, piece: bytes) -> None:
         """Part of a line that is not complete yet."""
-        if self._skipping:
-            self._skipping += len(piece)
-            return []
-        self._pieces.append(piece)
-        self._pending += len(piece)
-        if self._pending > self.max_line:
-            self._skipping = self._pending
-            self._pieces = [b"".join(self._pieces)[:KEPT_OF_A_LONG_LINE]]
-            self._pending = 0
-        return []
+        if self._skipped:
+            self._skipped += len(piece)
+            return
+        self._partial += piece
+        if len(self._partial) > self.max_line:
+            self._skipped = len(self._partial)
+            del self._partial[KEPT_OF_A_LONG_LINE:]
 
-    def _leave_long_line(self, data: bytes) -> list[Frame]:
-        end = data.find(b"\n") + 1
-        warning = self._too_long(self._pieces[0], self._skipping + end - 1)
-        self._pieces.clear()
-        self._skipping = 0
-        return [warning, *self.feed(data[end:])] if end < len(data) else [warning]
+    def _end_line(self, rest: bytes) -> list[Frame]:
+        self._keep(rest)
+        line, self._partial = self._partial, bytearray()
+        skipped, self._skipped = self._skipped, 0
+        return [self._too_long(line, skipped)] if skipped else self._decode_one(line)
 
-    def _too_long(self, beginning: bytes, size: int) -> Malformed:
+    def _too_long(self, beginning: bytes | bytearray, size: int) -> Malformed:
         return _malformed(
             beginning[:KEPT_OF_A_LONG_LINE],
             "too_long",
@@ -192,10 +175,11 @@ class Codec:
     def _decode_each(self, block: bytes) -> list[Frame]:
         return [frame for line in block.split(b"\n") for frame in self._decode_one(line)]
 
-    def _decode_one(self, line: bytes) -> list[Frame]:
+    def _decode_one(self, line: bytes | bytearray) -> list[Frame]:
         if len(line) > self.max_line:
             return [self._too_long(line, len(line))]
-        return [decode_line(line)] if line.strip(PADDING) else []
+        line = _without_padding(line)
+        return [decode_line(line)] if line else []
 
 
 def _attach(frames: list[Frame], lines: Lines) -> None:
@@ -208,9 +192,16 @@ def _attach(frames: list[Frame], lines: Lines) -> None:
             frame.line_index = index
 
 
-def decode_line(line: bytes) -> Frame:
+def _without_padding(line: bytes | bytearray) -> bytes | bytearray:
+    """What counts of a line; not a copy if it has nothing around it, for it may be large."""
+    if line and (line[0] in EDGES or line[-1] in EDGES):
+        line = line.strip(PADDING).removeprefix(BYTE_ORDER_MARK)
+    return line
+
+
+def decode_line(line: bytes | bytearray) -> Frame:
     """One line as a frame, whatever it holds."""
-    line = line.strip(PADDING).removeprefix(BYTE_ORDER_MARK)
+    line = _without_padding(line)
     try:
         frame: Frame = _frame_decoder().decode(line)
         if frame.__class__ is SystemEnvelope:
@@ -220,7 +211,7 @@ def decode_line(line: bytes) -> Frame:
     return _with_source(frame, line)
 
 
-def _decode_leniently(line: bytes) -> Frame:
+def _decode_leniently(line: bytes | bytearray) -> Frame:
     problems: tuple[str, ...] = ()
     try:
         line.decode()
@@ -258,10 +249,11 @@ def _string_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _with_source(frame: Frame, line: bytes) -> Frame:
-    frame.line_source = (line,)
+def _with_source(frame: Frame, line: bytes | bytearray) -> Frame:
+    # A line that was put together is a bytearray: it becomes bytes, which copies it, only if somebody asks.
+    frame.line_source = (line,) if isinstance(line, bytes) else Lines(line, 0, len(line), 1)
     return frame
 
 
-def _malformed(line: bytes, kind: Any, reason: str, size: int) -> Malformed:
-    return Malformed(kind=kind, reason=reason, size=size, line_source=(line,))
+def _malformed(line: bytes | bytearray, kind: Any, reason: str, size: int) -> Malformed:
+    return Malformed(kind=kind, reason=reason, size=size, line_source=(bytes(line),))

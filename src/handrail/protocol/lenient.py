@@ -33,7 +33,7 @@ def convert(value: Any, into: type[T]) -> tuple[T, tuple[str, ...]]:
     return result, tuple(problems)
 
 
-def plain_value(line: bytes) -> Any:
+def plain_value(line: bytes | bytearray) -> Any:
     """The JSON value of a line. Bytes and escapes that are no text (a lone surrogate) are read as U+FFFD.
 
     Raises ValueError for what is not JSON at all, RecursionError for what is nested too deeply.
