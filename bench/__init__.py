@@ -1,0 +1,1 @@
+"""Handrail side by side with claude-agent-sdk and with the floor: one run, same bytes, ratios."""

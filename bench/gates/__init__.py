@@ -1,0 +1,30 @@
+"""The gates, one file for each workload."""
+
+from __future__ import annotations
+
+from bench.common import Gate
+from bench.gates.idle import Idle
+from bench.gates.imports import Imports
+from bench.gates.large_lines import LargeLines
+from bench.gates.paced import Paced
+from bench.gates.permission import Permission
+from bench.gates.saturated import Saturated
+from bench.gates.streaming import Deltas, Mix
+
+__all__ = ["GATES", "find"]
+
+GATES: tuple[Gate, ...] = (
+    Mix(),
+    Deltas(),
+    Paced(),
+    Permission(),
+    LargeLines("large-10", 10),
+    LargeLines("large-50", 50),
+    Saturated(),
+    Idle(),
+    Imports(),
+)
+
+
+def find(name: str) -> Gate:
+    return next(gate for gate in GATES if gate.name == name)

@@ -1,0 +1,47 @@
+"""Fifty open sessions that do nothing: the memory that each of them holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bench import traffic
+from bench.common import AT_MOST, Contender, Place, Samples, SessionGate, Verdict
+from bench.contenders import Client
+from bench.gates.memory import anonymous_bytes, resident_bytes
+from bench.gates.sessions import opened
+
+SESSIONS = 50
+WARM_UP = 3
+
+HANDRAIL = Contender("handrail", "handrail")
+SDK = Contender("agent-sdk", "agent_sdk")
+BARE = Contender("bare asyncio", "bare_asyncio")
+
+
+class Idle(SessionGate):
+    name = "idle"
+    title = f"{SESSIONS} idle sessions: memory of each"
+    contenders = (HANDRAIL, SDK, BARE)
+    rounds = 5
+    quick_rounds = 1
+
+    def prepare(self, place: Place, *, quick: bool) -> None:
+        place.write("saturated", traffic.ending())
+
+    async def measure(self, client: Client, contender: Contender, place: Place) -> Mapping[str, float]:
+        async with opened(client, place, WARM_UP):
+            base = resident_bytes()
+            before = anonymous_bytes()
+            async with opened(client, place, SESSIONS):
+                held = anonymous_bytes() - before
+        return {"bytes_per_session": held / SESSIONS, "base": base}
+
+    def verdicts(self, samples: Samples) -> list[Verdict]:
+        def ratios(metric: str, below: Contender) -> list[float]:
+            return samples.ratios(metric, HANDRAIL.name, below.name)
+
+        return [
+            Verdict("of agent-sdk", ratios("bytes_per_session", SDK), AT_MOST, 0.25),
+            Verdict("of bare asyncio", ratios("bytes_per_session", BARE), AT_MOST, 8.0),
+            Verdict("of agent-sdk, the process without sessions", ratios("base", SDK)),
+        ]

@@ -1,0 +1,51 @@
+"""How much memory this process uses. Exact where /proc tells; elsewhere only the peak is known."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import sys
+from pathlib import Path
+
+__all__ = ["Peak", "anonymous_bytes", "resident_bytes"]
+
+STATUS = Path("/proc/self/status")
+CLEAR_REFS = Path("/proc/self/clear_refs")
+RESET_PEAK = "5"
+
+
+class Peak:
+    """The highest use of memory since `begin`, and how much higher than at `begin` it was."""
+
+    def __init__(self) -> None:
+        gc.collect()
+        self._resettable = STATUS.exists()
+        if self._resettable:
+            CLEAR_REFS.write_text(RESET_PEAK)
+        self._before = resident_bytes()
+
+    def total(self) -> int:
+        return _status("VmHWM") if self._resettable else _highest_ever()
+
+    def rise(self) -> int:
+        return self.total() - self._before
+
+
+def resident_bytes() -> int:
+    return _status("VmRSS") if STATUS.exists() else _highest_ever()
+
+
+def anonymous_bytes() -> int:
+    """Without the pages of files, which come in whenever code runs for the first time."""
+    gc.collect()
+    return _status("RssAnon") if STATUS.exists() else _highest_ever()
+
+
+def _status(field: str) -> int:
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(field + ":"))
+    return int(line.split()[1]) * 1024
+
+
+def _highest_ever() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,40 @@
+"""How long the CLI waits for an answer to a permission request that is allowed at once."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+
+from bench import traffic
+from bench.common import AT_MOST, Contender, Place, Samples, SessionGate, Verdict
+from bench.contenders import Client, Tally
+
+HANDRAIL = Contender("handrail", "handrail")
+SDK = Contender("agent-sdk", "agent_sdk")
+BARE = Contender("bare asyncio", "bare_asyncio")
+
+
+class Permission(SessionGate):
+    name = "permission"
+    title = "permission round trip, seen by the CLI"
+    contenders = (HANDRAIL, SDK, BARE)
+    rounds = 11
+
+    def prepare(self, place: Place, *, quick: bool) -> None:
+        place.write("asks", traffic.ending(), asks=1_000 if quick else 3_000)
+
+    async def measure(self, client: Client, contender: Contender, place: Place) -> Mapping[str, float]:
+        async with client.session(str(place.cli)) as session:
+            await session.consume(Tally(), contender.look)
+        hundredths = statistics.quantiles(place.latencies(), n=100)
+        return {"p50_us": hundredths[49] / 1e3, "p99_us": hundredths[98] / 1e3}
+
+    def verdicts(self, samples: Samples) -> list[Verdict]:
+        def ratios(metric: str, below: Contender) -> list[float]:
+            return samples.ratios(metric, HANDRAIL.name, below.name)
+
+        return [
+            Verdict("of agent-sdk, p50", ratios("p50_us", SDK), AT_MOST, 0.70),
+            Verdict("of agent-sdk, p99", ratios("p99_us", SDK), AT_MOST, 0.75),
+            Verdict("of bare asyncio, p50", ratios("p50_us", BARE), AT_MOST, 1.2),
+        ]

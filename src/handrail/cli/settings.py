@@ -1,0 +1,29 @@
+"""What `handrail run` was told on its command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["RunSettings"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunSettings:
+    """Values as they were given; `handrail.protocol.launch.Options` checks what concerns the CLI."""
+
+    prompt: str = ""
+    model: str | None = None
+    permission_mode: str = "default"
+    cwd: Path | None = None
+    resume: str | None = None
+    continue_conversation: bool = False
+    allowed_tools: tuple[str, ...] = ()
+    max_turns: int | None = None
+    cli: str | None = None
+    use_api_billing: bool = False
+    record: Path | None = None
+    demo: bool = False
+    yes: bool = False
+    json: bool = False
+    verbose: bool = False

@@ -1,0 +1,122 @@
+"""Puts a run together: which consoles, who answers, what is opened; and turns what goes wrong into a message."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from dataclasses import dataclass
+from io import TextIOWrapper
+
+from rich.console import Console
+
+from handrail.cli.demo import PROMPT, Demo
+from handrail.cli.desk import Answerer, AskDesk
+from handrail.cli.driver import ExitCode, Opening, Run
+from handrail.cli.facts import Facts
+from handrail.cli.prompts import Asker
+from handrail.cli.render import notice
+from handrail.cli.settings import RunSettings
+from handrail.cli.style import FAILED, QUIET, OutputConsole, make_console
+from handrail.cli.terminal import Terminal
+from handrail.cli.unattended import Automatic, Nobody
+from handrail.cli.view import JsonView, TerminalView, View
+from handrail.errors import HandrailError
+from handrail.protocol.launch import Options
+from handrail.sessions.client import connect
+
+__all__ = ["start"]
+
+
+def start(settings: RunSettings) -> int:
+    """Run what the command line asks for; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a locale without some sign must not end the run
+    errors = make_console(sys.stderr)
+    try:
+        return asyncio.run(_Wiring(settings, errors).run())
+    except HandrailError as error:
+        errors.print(notice(FAILED, str(error)))
+        return ExitCode.USAGE
+
+
+@dataclass(frozen=True)
+class _Wiring:
+    settings: RunSettings
+    errors: Console
+
+    async def run(self) -> int:
+        facts = Facts()
+        output = make_console(sys.stdout)
+        view = self._view(output, facts)
+        terminal, console = self._person(output)
+        run = Run(
+            prompt=PROMPT if self.settings.demo else self.settings.prompt,
+            view=view,
+            facts=facts,
+            desk=AskDesk(self._answerer(terminal, console), view=view, facts=facts, terminal=terminal),
+            terminal=terminal,
+            fail=lambda message: self.errors.print(notice(FAILED, message)),
+            resume=self._resume,
+        )
+        output.when_broken = run.output_gone
+        code = await run.go(self._opening(view, terminal))
+        if self.settings.demo and code == ExitCode.OK:
+            view.notice(QUIET, 'That was the demo. In your own project: handrail run "what you want done"')
+        return code
+
+    def _view(self, output: OutputConsole, facts: Facts) -> View:
+        if self.settings.json:
+            return JsonView(sys.stdout.buffer, self.errors, on_broken_pipe=output.on_broken_pipe)
+        return TerminalView(output, facts, verbose=self.settings.verbose)
+
+    def _person(self, output: Console) -> tuple[Terminal | None, Console]:
+        """The terminal where somebody can be asked, if there is one, and the console for the asks."""
+        usual = self.errors if self.settings.json else output
+        for console in (usual, self.errors):
+            if sys.stdin is not None and sys.stdin.isatty() and console.is_terminal:
+                return Terminal(sys.stdin.fileno()), console
+        return None, usual
+
+    def _answerer(self, terminal: Terminal | None, console: Console) -> Answerer:
+        if self.settings.demo and self.settings.yes:
+            return Automatic(console, "you said --yes")
+        if terminal is not None:
+            return Asker(console, terminal)
+        if self.settings.demo:
+            return Automatic(console, "there is no terminal to ask you on")
+        return Nobody(console)
+
+    def _opening(self, view: View, terminal: Terminal | None) -> Opening:
+        if self.settings.demo:
+            return Demo(
+                say=lambda text: view.notice(QUIET, text),
+                cli_path=self.settings.cli,
+                record=self.settings.record,
+                paced=terminal is not None,
+            ).open
+        options = self._options()
+        return lambda on_ask: connect(options, on_ask=on_ask, record=self.settings.record)
+
+    def _options(self) -> Options:
+        chosen = self.settings
+        return Options(
+            cwd=chosen.cwd,
+            cli_path=chosen.cli,
+            model=chosen.model,
+            permission_mode=chosen.permission_mode,  # type: ignore[arg-type]  # Options checks it
+            allowed_tools=chosen.allowed_tools,
+            max_turns=chosen.max_turns,
+            resume=chosen.resume,
+            continue_conversation=chosen.continue_conversation,
+            use_api_billing=chosen.use_api_billing,
+            include_partial_messages=True,
+        )
+
+    def _resume(self, session_id: str) -> str:
+        """The command that goes on with a session. A demo's is gone with its directory."""
+        if self.settings.demo or not session_id:
+            return ""
+        where = f" --cwd {shlex.quote(str(self.settings.cwd))}" if self.settings.cwd else ""
+        return f'handrail run{where} --resume {session_id} "…"'

@@ -1,0 +1,79 @@
+"""Listings show every character, however narrow the terminal is."""
+
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from handrail.cli.ask_view import Asking, ask_panel
+from handrail.cli.listing import diff_listing, text_listing
+from handrail.cli.tools import call_input
+
+from .support import permission, plain
+
+words = st.text(st.characters(min_codepoint=32, max_codepoint=126))
+
+
+@given(words, st.integers(1, 120))
+def test_one_line_is_folded_and_nothing_is_lost(text: str, width: int) -> None:
+    lines = plain(text_listing(text), width).split("\n")[:-1]
+    assert "".join(lines) == text
+    assert all(len(line) <= width for line in lines)
+
+
+@given(st.lists(words, min_size=2, max_size=12), st.integers(20, 120))
+def test_several_lines_are_numbered_so_that_folds_show(texts: list[str], width: int) -> None:
+    shown = plain(text_listing("\n".join(texts)), width).split("\n")[:-1]
+    gutter = len(str(len(texts))) + 1
+    found: list[str] = []
+    for line in shown:
+        assert len(line) <= width
+        if line[:gutter].strip():
+            assert int(line[:gutter]) == len(found) + 1
+            found.append(line[gutter:])
+        else:
+            found[-1] += line[gutter:]
+    assert found == texts
+
+
+def test_a_diff_shows_both_sides() -> None:
+    shown = plain(diff_listing("a\nb\nc", "a\nB\nc"))
+    assert shown.splitlines() == ["  a", "- b", "+ B", "  c"]
+
+
+def test_a_diff_shows_a_newline_at_the_end_and_hidden_characters() -> None:
+    assert plain(diff_listing("a", "a\n")).splitlines() == ["  a", "+ "]
+    assert plain(diff_listing("a", "a\u200b")).splitlines() == ["- a", "+ a<U+200B>"]
+    assert "no change" in plain(diff_listing("a", "a"))
+
+
+def test_distant_changes_are_set_apart() -> None:
+    before = "\n".join(str(number) for number in range(40))
+    shown = plain(diff_listing(before, before.replace("3\n", "x\n", 1).replace("35", "y")))
+    assert "⋮" in shown
+
+
+names = st.one_of(st.sampled_from(["command", "file_path", "old_string", "new_string", "content"]), st.text(min_size=1))
+values = st.one_of(words, st.integers(), st.booleans(), st.lists(words))
+
+
+@example({"a key that is longer than the terminal is wide " * 3: "the value"}, 40, "Other")
+@given(st.dictionaries(names, values), st.integers(20, 120), st.sampled_from(["Bash", "Edit", "Write", "Other"]))
+def test_every_field_of_an_input_is_shown(fields: dict[str, object], width: int, tool: str) -> None:
+    # An edit is shown as a difference, line by line.
+    if not {"file_path", "old_string", "new_string"} <= fields.keys():
+        squeezed = "".join("".join(plain(part, width).split()) for part in call_input(tool, fields))
+        for value in fields.values():
+            if isinstance(value, str):
+                assert "".join(value.split()) in squeezed
+
+
+@given(st.dictionaries(st.text(min_size=1), values, min_size=1), st.integers(20, 120))
+def test_the_panel_around_an_ask_cuts_nothing_off(fields: dict[str, object], width: int) -> None:
+    shown = plain(ask_panel(permission("Other", fields), Asking()), width)
+    squeezed = "".join(shown.replace("│", "").split())
+    assert all(cell_len(line) <= width for line in shown.splitlines())
+    for value in fields.values():
+        if isinstance(value, str):
+            assert "".join(value.split()) in squeezed

@@ -1,0 +1,316 @@
+"""Asks at the terminal: what the person sees, what they may type, and the answer it makes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.cli.ask_view import Asking
+from handrail.cli.prompts import PromptInterrupted
+from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult, Elicited, answer_body, ask_from
+
+from .support import answered, permission
+
+RULE = {
+    "type": "addRules",
+    "rules": [{"toolName": "Bash", "ruleContent": "touch a.txt"}],
+    "behavior": "allow",
+    "destination": "localSettings",
+}
+DIRECTORY = {"type": "addDirectories", "directories": ["/elsewhere"], "destination": "session"}
+ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+
+BASH = permission(
+    "Bash",
+    {"command": "touch a.txt", "description": "Make a file", "timeout": 5000},
+    description="Make a file",
+    decision_reason="This command requires approval",
+    blocked_path="/elsewhere/a.txt",
+    permission_suggestions=[RULE],
+)
+
+
+# ---------------------------------------------------------------- permissions
+
+
+async def test_the_panel_says_what_and_why() -> None:
+    _, seen = await answered(BASH, "y")
+    for expected in ("Needs you · Bash", "touch a.txt", "Make a file", "requires approval", "/elsewhere/a.txt", "5000"):
+        assert expected in seen
+
+
+@pytest.mark.parametrize("typed", ["y", "Y", " yes "])
+async def test_allow_once(typed: str) -> None:
+    answer, seen = await answered(BASH, typed)
+    assert answer == Allow()
+    assert "✓ allowed once" in seen
+
+
+async def test_deny() -> None:
+    answer, seen = await answered(BASH, "n")
+    assert isinstance(answer, Deny)
+    assert not answer.interrupt
+    assert "✗ denied" in seen
+
+
+async def test_deny_with_a_reason() -> None:
+    answer, seen = await answered(BASH, "d", "use mkdir instead")
+    assert isinstance(answer, Deny)
+    assert "use mkdir instead" in answer.message
+    assert "denied: use mkdir instead" in seen
+
+
+async def test_deny_and_stop() -> None:
+    answer, _ = await answered(BASH, "i")
+    assert isinstance(answer, Deny)
+    assert answer.interrupt
+
+
+async def test_always_says_which_rule_and_where_it_is_saved() -> None:
+    answer, seen = await answered(BASH, "a")
+    assert answer == Allow(updated_permissions=(RULE,))
+    assert seen.count("allow Bash(touch a.txt), saved in .claude/settings.local.json") == 2
+
+
+async def test_several_suggestions_are_chosen_by_number() -> None:
+    ask = permission("Bash", {"command": "ls"}, permission_suggestions=[RULE, DIRECTORY, ACCEPT_EDITS])
+    answer, seen = await answered(ask, "a", "a4", "a3")
+    assert answer == Allow(updated_permissions=(ACCEPT_EDITS,))
+    assert "a2 always: work in /elsewhere too, for this session" in seen
+    assert seen.count("Please type one of") == 2
+
+
+async def test_without_a_suggestion_there_is_no_always() -> None:
+    answer, seen = await answered(permission("Bash", {"command": "ls"}), "a", "y")
+    assert answer == Allow()
+    assert "always" not in seen
+
+
+async def test_help_explains_every_key() -> None:
+    _, seen = await answered(BASH, "?", "y")
+    for key in "yndei":
+        assert f"  {key} " in seen
+    assert "the turn ends" in seen
+
+
+async def test_nonsense_is_not_an_answer() -> None:
+    answer, seen = await answered(BASH, "", "yy", "sure", "n")
+    assert isinstance(answer, Deny)
+    assert seen.count("Please type one of") == 3
+
+
+async def test_the_end_of_input_denies() -> None:
+    answer, _ = await answered(BASH)
+    assert isinstance(answer, Deny)
+    assert "Nobody answered" in answer.message
+
+
+async def test_control_c_is_passed_on() -> None:
+    with pytest.raises(PromptInterrupted):
+        await answered(BASH, PromptInterrupted)
+
+
+async def test_an_edited_input_is_shown_again_before_it_runs() -> None:
+    edited = {"command": "touch b.txt"}
+    answer, seen = await answered(BASH, "e", "a", "y", edited=json.dumps(edited))
+    assert answer == Allow(updated_input=edited)
+    assert "edited by you" in seen
+    assert seen.index("touch a.txt") < seen.index("touch b.txt")
+    assert "Please type one of y, n, d, e, i," in seen, "the suggestion was about the other command"
+
+
+@pytest.mark.parametrize("edited", ["{", "[1]", OSError("the editor 'x' could not be started")])
+async def test_a_failed_edit_changes_nothing(edited: Any) -> None:
+    answer, seen = await answered(BASH, "e", "y", edited=edited)
+    assert answer == Allow()
+    assert "Nothing is changed" in seen
+
+
+async def test_a_long_input_is_shown_whole() -> None:
+    content = "\n".join(f"line number {number}" for number in range(1, 301))
+    _, seen = await answered(permission("Write", {"file_path": "/p/long.txt", "content": content}), "n")
+    assert all(f"line number {number}" in seen for number in range(1, 301))
+    assert "300 lines in all" in seen
+    assert "all shown: scroll up" in seen
+
+
+async def test_hidden_characters_are_shown_and_counted() -> None:
+    _, seen = await answered(permission("Bash", {"command": "ls \u202e\x1b[8m; rm -rf /"}), "n")
+    assert "ls <U+202E><U+001B>[8m; rm -rf /" in seen
+    assert "2 hidden characters are shown" in seen
+    assert "\x1b" not in seen
+
+
+async def test_an_edit_is_shown_as_a_difference() -> None:
+    given = {"file_path": "/p/a.py", "old_string": "x = 1\ny = 2", "new_string": "x = 1\ny = 3", "replace_all": True}
+    _, seen = await answered(permission("Edit", given, description="a.py"), "y")
+    assert "/p/a.py" in seen
+    assert "- y = 2" in seen
+    assert "+ y = 3" in seen
+    assert "replace_all: true" in seen
+
+
+async def test_who_asks_and_how_many_wait() -> None:
+    _, seen = await answered(BASH, "y", asking=Asking(who="Explore: count the files", waiting=2))
+    assert "Explore: count the files" in seen
+    assert "2 more behind it" in seen
+
+
+async def test_a_tool_of_an_mcp_server() -> None:
+    _, seen = await answered(permission("mcp__github__create_issue", {"title": "Bug", "labels": ["a", "b"]}), "y")
+    assert "github · create_issue" in seen
+    assert "Bug" in seen
+    assert '"b"' in seen
+
+
+# ---------------------------------------------------------------- plans
+
+PLAN = permission("ExitPlanMode", {"plan": "# Steps\n\n1. Look\n2. Leap", "planFilePath": "/h/plan.md"})
+
+
+@pytest.mark.parametrize(("typed", "mode"), [("y", "default"), ("a", "acceptEdits")])
+async def test_approving_a_plan_sets_the_mode_in_the_answer(typed: str, mode: str) -> None:
+    answer, seen = await answered(PLAN, typed)
+    assert answer == Allow(updated_permissions=({"type": "setMode", "mode": mode, "destination": "session"},))
+    assert "Leap" in seen
+    assert "/h/plan.md" in seen
+
+
+async def test_keeping_on_planning_with_feedback() -> None:
+    answer, _ = await answered(PLAN, "n", "look twice")
+    assert answer == Deny("look twice")
+
+
+async def test_an_edited_plan_goes_with_the_approval() -> None:
+    answer, seen = await answered(PLAN, "e", "y", edited="Just leap.")
+    assert isinstance(answer, Allow)
+    assert answer.updated_input is not None
+    assert answer.updated_input["plan"] == "Just leap."
+    assert "Just leap." in seen
+
+
+async def test_a_plan_that_is_only_in_the_tool_call() -> None:
+    asking = Asking(call={"plan": "Leap at once."})
+    _, seen = await answered(permission("ExitPlanMode", {}), "y", asking=asking)
+    assert "Leap at once." in seen
+
+
+async def test_entering_plan_mode() -> None:
+    assert (await answered(permission("EnterPlanMode", {}), "y"))[0] == Allow()
+    assert isinstance((await answered(permission("EnterPlanMode", {}), "n"))[0], Deny)
+
+
+# ---------------------------------------------------------------- questions
+
+
+def question_ask(*questions: dict[str, Any]) -> Ask:
+    return permission("AskUserQuestion", {"questions": list(questions)})
+
+
+COLOUR = {
+    "question": "Which colour?",
+    "header": "Colour",
+    "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "preview": "```\n~~~\n```"}],
+}
+SIZES = {"question": "Which sizes?", "options": [{"label": "S"}, {"label": "M"}, {"label": "L"}], "multiSelect": True}
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "answer"),
+    [
+        (COLOUR, "2", "Blue"),
+        (COLOUR, "something greenish", "something greenish"),
+        (SIZES, "1,3", ["S", "L"]),
+        (SIZES, "2", ["M"]),
+        (SIZES, "all of them", "all of them"),
+        ({"question": "Why?"}, "42", "42"),
+    ],
+)
+async def test_questions(question: dict[str, Any], typed: str, answer: Any) -> None:
+    given, seen = await answered(question_ask(question), typed)
+    assert given == Answers({question["question"]: answer})
+    assert question["question"] in seen
+
+
+async def test_several_questions_one_after_another_keyed_by_their_text() -> None:
+    ask = question_ask(COLOUR, SIZES)
+    answer, _ = await answered(ask, "1", "3, 1")
+    body = answer_body(ask, answer)
+    assert body["updatedInput"]["answers"] == {"Which colour?": "Red", "Which sizes?": ["L", "S"]}
+
+
+async def test_a_question_may_stay_open() -> None:
+    assert (await answered(question_ask(COLOUR, SIZES), "-", "1"))[0] == Answers({"Which sizes?": ["S"]})
+    assert (await answered(question_ask(COLOUR), "-"))[0] == Answers({})
+
+
+async def test_numbers_out_of_range_are_asked_again() -> None:
+    answer, seen = await answered(question_ask(COLOUR), "", "?", "3", "1,2", "1")
+    assert answer == Answers({"Which colour?": "Red"})
+    assert "a number from 1 to 2" in seen
+    assert "only one can be chosen" in seen
+
+
+# ---------------------------------------------------------------- elicitations and dialogs
+
+
+def elicitation(**fields: Any) -> Ask:
+    request = {"subtype": "elicitation", "mcp_server_name": "probe", "message": "Who are you?", "mode": "form"}
+    return ask_from("r1", {**request, **fields})
+
+
+FORM = elicitation(
+    requested_schema={
+        "properties": {
+            "name": {"type": "string", "title": "Name"},
+            "age": {"type": "integer", "default": 3},
+            "sure": {"type": "boolean"},
+            "colour": {"enum": ["red", "green"]},
+        },
+        "required": ["name", "sure"],
+    }
+)
+
+
+async def test_a_form_is_filled_in() -> None:
+    answer, seen = await answered(FORM, "y", "Ada", "thirty", "36", "", "y", "2")
+    assert answer == Elicited("accept", {"name": "Ada", "age": 36, "sure": True, "colour": "green"})
+    assert "Who are you?" in seen
+    assert "type a whole number" in seen
+    assert "type y or n" in seen, "a value that is needed cannot be left out"
+
+
+async def test_values_that_are_not_needed_may_be_left_out() -> None:
+    answer, _ = await answered(FORM, "y", "Ada", "", "n", "")
+    assert answer == Elicited("accept", {"name": "Ada", "age": 3, "sure": False})
+
+
+async def test_a_form_is_declined_or_cancelled() -> None:
+    assert (await answered(FORM, "n"))[0] == Elicited("decline")
+    assert (await answered(FORM, "c"))[0] == Elicited("cancel")
+
+
+async def test_an_address_to_open() -> None:
+    ask = elicitation(mode="url", url="https://example.org/\u202ecode")
+    answer, seen = await answered(ask, "y")
+    assert answer == Elicited("accept", {})
+    assert "https://example.org/<U+202E>code" in seen
+
+
+DIALOG = ask_from("r1", {"subtype": "request_user_dialog", "dialog_kind": "pick", "payload": {"from": ["a", "b"]}})
+
+
+async def test_a_dialog() -> None:
+    answer, seen = await answered(DIALOG, "r", "{", '{"picked": "a"}')
+    assert answer == DialogResult({"picked": "a"})
+    assert '"from"' in seen
+    assert "not JSON" in seen
+    assert (await answered(DIALOG, "n"))[0] == DialogResult(behavior="cancelled")
+
+
+@pytest.mark.parametrize("ask", [BASH, PLAN, question_ask(COLOUR), FORM, DIALOG, permission("EnterPlanMode", {})])
+async def test_whatever_ends_early_still_has_an_answer_that_fits(ask: Ask) -> None:
+    answer, _ = await answered(ask)
+    assert answer_body(ask, answer)
