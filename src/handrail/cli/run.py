@@ -49,9 +49,6 @@ DemoFlag = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="With --demo: let it answer its own questions.")]
 
-NOTHING_CHOSEN = (None, None, "default", None, None, None, False, None)
-"""Prompt, model, mode, rules, directory, session, continuing and turns, as they are when none of them is given."""
-
 
 def run(
     prompt: Prompt = None,
@@ -74,17 +71,8 @@ def run(
 
     Exit code: 0 if it went well, 1 if the turn ended in an error, 2 if it could not start, 130 after Ctrl-C.
     """
-    if demo and (prompt, model, permission_mode, allowed_tools, cwd, resume, continue_, max_turns) != NOTHING_CHOSEN:
-        raise typer.BadParameter(
-            "the demo has a prompt, a project and a model of its own: leave yours out", param_hint="--demo"
-        )
-    if yes and not demo:
-        raise typer.BadParameter(
-            "it is for --demo only; to allow things beforehand, use --allowed-tools or --permission-mode",
-            param_hint="--yes",
-        )
     settings = RunSettings(
-        prompt="" if demo else _read_prompt(prompt),
+        prompt=prompt or "" if demo else _read_prompt(prompt),
         model=model,
         permission_mode=permission_mode,
         allowed_tools=tuple(allowed_tools or ()),
@@ -100,9 +88,22 @@ def run(
         demo=demo,
         yes=yes,
     )
+    _check(settings)
     from handrail.cli.wiring import start
 
     raise typer.Exit(start(settings))
+
+
+def _check(settings: RunSettings) -> None:
+    if settings.demo and settings.describes_a_session:
+        raise typer.BadParameter(
+            "the demo has a prompt, a project and a model of its own: leave yours out", param_hint="--demo"
+        )
+    if settings.yes and not settings.demo:
+        raise typer.BadParameter(
+            "it is for --demo only; to allow things beforehand, use --allowed-tools or --permission-mode",
+            param_hint="--yes",
+        )
 
 
 def _read_prompt(prompt: str | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 __all__ = ["RunSettings"]
@@ -27,3 +27,9 @@ class RunSettings:
     yes: bool = False
     json: bool = False
     verbose: bool = False
+
+    @property
+    def describes_a_session(self) -> bool:
+        """Whether anything was said about what is to run, and not only about how to show it."""
+        shown = replace(self, cli=None, record=None, demo=False, yes=False, json=False, verbose=False)
+        return shown != RunSettings()

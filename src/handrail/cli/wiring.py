@@ -10,7 +10,6 @@ from io import TextIOWrapper
 
 from rich.console import Console
 
-from handrail.cli.demo import PROMPT, Demo
 from handrail.cli.desk import Answerer, AskDesk
 from handrail.cli.driver import ExitCode, Opening, Run
 from handrail.cli.facts import Facts
@@ -39,6 +38,11 @@ def start(settings: RunSettings) -> int:
     except HandrailError as error:
         errors.print(notice(FAILED, str(error)))
         return ExitCode.USAGE
+    except OSError as error:
+        errors.print(notice(FAILED, f"the system refused something that is needed: {error}"))
+        return ExitCode.ERROR
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED  # before or after the run, which handles Ctrl-C itself
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class _Wiring:
         view = self._view(output, facts)
         terminal, console = self._person(output)
         run = Run(
-            prompt=PROMPT if self.settings.demo else self.settings.prompt,
+            prompt=self._prompt(),
             view=view,
             facts=facts,
             desk=AskDesk(self._answerer(terminal, console), view=view, facts=facts, terminal=terminal),
@@ -65,6 +69,13 @@ class _Wiring:
         if self.settings.demo and code == ExitCode.OK:
             view.notice(QUIET, 'That was the demo. In your own project: handrail run "what you want done"')
         return code
+
+    def _prompt(self) -> str:
+        if not self.settings.demo:
+            return self.settings.prompt
+        from handrail.cli.demo import PROMPT
+
+        return PROMPT
 
     def _view(self, output: OutputConsole, facts: Facts) -> View:
         if self.settings.json:
@@ -90,14 +101,19 @@ class _Wiring:
 
     def _opening(self, view: View, terminal: Terminal | None) -> Opening:
         if self.settings.demo:
-            return Demo(
-                say=lambda text: view.notice(QUIET, text),
-                cli_path=self.settings.cli,
-                record=self.settings.record,
-                paced=terminal is not None,
-            ).open
+            return self._demo(view, paced=terminal is not None)
         options = self._options()
         return lambda on_ask: connect(options, on_ask=on_ask, record=self.settings.record)
+
+    def _demo(self, view: View, *, paced: bool) -> Opening:
+        from handrail.cli.demo import Demo  # brings the whole test kit, which only the demo needs
+
+        return Demo(
+            say=lambda text: view.notice(QUIET, text),
+            cli_path=self.settings.cli,
+            record=self.settings.record,
+            paced=paced,
+        ).open
 
     def _options(self) -> Options:
         chosen = self.settings

@@ -109,6 +109,7 @@ class Codec:
     def __init__(self, max_line: int = DEFAULT_MAX_LINE) -> None:
         self.max_line = max_line
         self._decode_lines = _frame_decoder().decode_lines
+        _system_decoder()  # made now rather than in the middle of a stream
         self._partial = bytearray()
         """The beginning of a line whose end has not come yet."""
         self._skipped = 0

@@ -90,6 +90,7 @@ __all__ = [
 ]
 
 NO_LINES: tuple[bytes, ...] = ()
+NO_JSON = msgspec.Raw()
 
 
 class Frame(Value, tag_field="type", eq=False):
@@ -140,7 +141,7 @@ def encode(frame: Frame) -> bytes:
 
 def _encode_value(frame: Frame) -> bytes:
     """JSON of a frame made on this side. Unknown parts go out as the JSON they hold."""
-    body = _restore_unknown(msgspec.to_builtins(frame, builtin_types=()))
+    body = _restore_unknown(msgspec.json.decode(msgspec.json.encode(frame)))
     if isinstance(frame, System):
         body = {"type": "system", **body}
     return msgspec.json.encode(body)
@@ -231,7 +232,7 @@ class User(Frame, tag="user"):
     parent_tool_use_id: str | None = None
     is_synthetic: bool | None = msgspec.field(default=None, name="isSynthetic")
     is_replay: bool | None = msgspec.field(default=None, name="isReplay")
-    tool_use_result: Any = None
+    tool_use_result_json: msgspec.Raw = msgspec.field(default=NO_JSON, name="tool_use_result")
     priority: str | None = None
     origin: Any = None
     should_query: bool | None = msgspec.field(default=None, name="shouldQuery")
@@ -244,6 +245,11 @@ class User(Frame, tag="user"):
     subagent_type: str | None = None
     task_description: str | None = None
     tool_result_meta: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def tool_use_result(self) -> Any:
+        """The tool's own output, structured. It is large and repeats the content, so it is decoded only here."""
+        return msgspec.json.decode(self.tool_use_result_json) if self.tool_use_result_json else None
 
 
 class StreamEvent(Frame, tag="stream_event"):

@@ -78,6 +78,8 @@ def _read(value: Any, info: inspect.Type, path: str, problems: list[str]) -> Any
         return _read_sequence(value, info, path, problems)
     if isinstance(info, inspect.DictType):
         return _read_mapping(value, info, path, problems)
+    if isinstance(info, inspect.RawType):
+        return msgspec.Raw(msgspec.json.encode(value))
     if _fits(value, info):
         return float(value) if isinstance(info, inspect.FloatType) else value
     problems.append(f"{path or 'value'}: expected {_name(info)}, got {_name_of(value)}")

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ChildProcess"]
 
-_READ_SIZE = 65536
+_READ_SIZE = 32768
+"""Half of what a pipe holds: a session that writes without pause still has something to read when its turn comes
+again, so fifty of them get equal shares, and the loop is never held up for long by one. Measured; 64 KB saves a
+single session a few per cent."""
 _EOF_PATIENCE = 5.0
 
 _log = logging.getLogger("handrail.transport")
