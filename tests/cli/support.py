@@ -142,6 +142,7 @@ class OnTerminal:
             preexec_fn=_take_terminal,
         )
         self._terminal = terminal
+        self._open: tuple[int, ...] = (terminal, self._master)
         return self
 
     def __exit__(
@@ -150,8 +151,7 @@ class OnTerminal:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
         self._process.wait(DEADLINE)
-        os.close(self._terminal)
-        os.close(self._master)
+        self.hang_up()
 
     @property
     def raw(self) -> bytes:
@@ -187,6 +187,16 @@ class OnTerminal:
     def kill(self, number: int) -> None:
         """Send a signal."""
         self._process.send_signal(number)
+
+    def hang_up(self) -> None:
+        """Take the terminal away, as closing its window does."""
+        for descriptor in self._open:
+            os.close(descriptor)
+        self._open = ()
+
+    def exit_code_after_hanging_up(self) -> int:
+        """Wait for the end, with nothing left to read from."""
+        return self._process.wait(DEADLINE)
 
     def exit_code(self) -> int:
         """Wait for the end."""

@@ -259,6 +259,16 @@ def test_a_kill_leaves_the_terminal_as_it_was(session: Session) -> None:
         assert terminal.echoes()
 
 
+def test_a_terminal_that_goes_away_ends_it(session: Session) -> None:
+    with session.start(sim.turn(BASH, sim.sleep(60))) as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.hang_up()
+        assert terminal.exit_code_after_hanging_up() != 0
+    (launch,) = session.cli.launches()
+    with pytest.raises(ProcessLookupError):
+        os.kill(launch.pid, 0)
+
+
 def test_nothing_hostile_reaches_the_terminal(session: Session) -> None:
     hostile = "\x1b]0;owned\x07\x1b[2J\u202e"
     steps = [hostile, sim.tool("Bash", {"command": f"ls {hostile}"}, output=hostile), hostile]

@@ -144,15 +144,15 @@ def test_time_is_linear_in_the_length_of_a_line() -> None:
         pieces = [line[n : n + 4096] for n in range(0, len(line), 4096)]
         codec = Codec()
         best = 1e9
-        for _ in range(3):
-            started = time.perf_counter()
+        for _ in range(5):
+            started = time.process_time()
             for piece in pieces:
                 codec.feed(piece)
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.process_time() - started)
         return best
 
-    # Quadratic growth would make this a factor of 256; noise does not.
-    assert seconds(16 << 20) < 100 * max(seconds(1 << 20), 1e-4)
+    # Sixteen times the length: quadratic growth would make this a factor of 256, and noise does not.
+    assert seconds(16 << 20) < 128 * max(seconds(1 << 20), 1e-3)
 
 
 WIRE_LINES = st.lists(

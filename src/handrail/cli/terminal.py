@@ -68,7 +68,7 @@ class Terminal:
     async def line(self) -> str:
         while b"\n" not in self._typed:
             await self._readable()
-            data = os.read(self._fd, _CHUNK)
+            data = _read(self._fd)
             if not data:
                 raise EOFError
             self._typed += data
@@ -102,6 +102,13 @@ class Terminal:
             finally:
                 self._editing = False
             return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, _CHUNK)
+    except OSError:
+        return b""  # the terminal is gone
 
 
 def _resolve(waiting: asyncio.Future[None]) -> None:
