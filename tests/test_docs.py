@@ -19,7 +19,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*
 
 def public(cls: type) -> set[str]:
     """What a user of a class sees, without what transports and clients call."""
-    callbacks = {"data_received", "connection_lost", "push", "end", "fail", "options", "raise_if_failed"}
+    callbacks = {"data_received", "connection_lost", "push", "end", "fail", "options", "raise_if_dropped"}
     return {name for name in vars(cls) if not name.startswith("_")} - callbacks
 
 

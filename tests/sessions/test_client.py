@@ -133,6 +133,28 @@ async def test_query_stays_until_background_tasks_are_done(play: Any) -> None:
     assert [frame.result for frame in frames if isinstance(frame, Result)] == ["started it", "it is done"]
 
 
+async def test_query_yields_everything_before_it_says_that_the_cli_died(play: Any) -> None:
+    _, options = play(sim.turn("one", "two", sim.exit(3)))
+    seen: list[str] = []
+
+    async def ask() -> None:
+        async for frame in query("go", options):
+            if isinstance(frame, Assistant):
+                seen.append(frame.message.text)
+                await asyncio.sleep(0.05)  # the CLI is gone before this reader is
+
+    with pytest.raises(ProcessExited, match="code 3"):
+        await ask()
+    assert seen == ["one", "two"]
+
+
+async def test_query_raises_when_its_message_is_dropped(play: Any) -> None:
+    dropped = {"type": "command_lifecycle", "command_uuid": "$user_uuid", "state": "refused"}
+    _, options = play(sim.expect("user"), sim.send(dropped))
+    with pytest.raises(MessageDropped, match="refused"):
+        await _read(query("go", options))
+
+
 async def test_an_error_result_is_returned_not_raised(play: Any) -> None:
     failed = {"subtype": "error_max_turns", "is_error": True, "errors": ["too many"]}
     _, options = play(sim.turn(result=failed))

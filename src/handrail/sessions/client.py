@@ -129,13 +129,18 @@ async def query(
     async with connect(options, on_ask=on_ask, hooks=hooks, tools=tools) as client:
         background = BackgroundTasks()
         frames = client.frames()
+        results: list[Result] = []
         async with client.turn(prompt) as turn:
             async for frame in frames:
                 background.receive(frame)
                 yield frame
-                if isinstance(frame, Result) and turn.ended and not background.running:
+                if isinstance(frame, Result):
+                    results.append(frame)
+                turn.raise_if_dropped()
+                # A turn may end after its result, when the CLI says that it is idle.
+                done = turn.result in results and not background.running
+                if done and isinstance(frame, Result | SessionStateChanged):
                     return
-                turn.raise_if_failed()
 
 
 class Client:

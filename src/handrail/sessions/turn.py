@@ -76,9 +76,9 @@ class Turn:
             raise self._failure or MessageDropped("the turn ended without a result")
         return self.result
 
-    def raise_if_failed(self) -> None:
-        """Raise what kept the turn from having a result: the CLI is gone, or it dropped the message."""
-        if self._failure is not None:
+    def raise_if_dropped(self) -> None:
+        """Raise `MessageDropped` if the CLI dropped the message, so that there will be no result."""
+        if isinstance(self._failure, MessageDropped):
             raise self._failure
 
     async def _leave(self) -> None:
