@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager
 from enum import IntEnum
 from typing import Any
 
@@ -15,12 +15,12 @@ from handrail.cli.facts import Facts
 from handrail.cli.style import FAILED, NEEDS_YOU, QUIET
 from handrail.cli.terminal import Terminal
 from handrail.cli.view import View
-from handrail.errors import HandrailError, ProcessError
+from handrail.errors import HandrailError
 from handrail.protocol.asks import Answer, Ask, Deny
-from handrail.protocol.frames import Frame, Result
-from handrail.protocol.tasks import BackgroundTasks
+from handrail.protocol.frames import Result
 from handrail.sessions.answering import OnAsk
 from handrail.sessions.client import Client
+from handrail.sessions.following import Following
 from handrail.sessions.readers import FrameReader
 from handrail.sessions.turn import Turn
 
@@ -110,7 +110,7 @@ class Run:
 
     async def _follow(self, frames: FrameReader, turn: Turn) -> None:
         """Show every frame until the turn is over and nothing that it started runs any more."""
-        following = _Following(turn)
+        following = Following(turn)
         async for frame in frames:
             await self._desk.free()
             self._facts.receive(frame)
@@ -120,8 +120,9 @@ class Run:
             if isinstance(frame, Result):
                 self._last = frame
                 if following.background and not self._stopped:
-                    self._view.notice(QUIET, f"waiting for what runs in the background: {following.background}")
-            if following.over(stopped=self._stopped):
+                    running = ", ".join(following.background)
+                    self._view.notice(QUIET, f"waiting for what runs in the background: {running}")
+            if following.over(ignore_background=self._stopped):
                 return
 
     async def _on_ask(self, ask: Ask) -> Answer:
@@ -225,39 +226,6 @@ class Run:
         finally:
             logger.removeHandler(handler)
             logger.propagate = propagate
-
-
-class _Following:
-    """Knows when a turn is over for those who read its frames, who may be far behind the CLI."""
-
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
-        self._tasks = BackgroundTasks()
-        self._results: set[bytes] = set()
-        self._settled = False
-
-    @property
-    def background(self) -> str:
-        """What runs in the background at this point of the frames."""
-        return ", ".join(name or "a task" for name in self._tasks.running.values())
-
-    def receive(self, frame: Frame) -> None:
-        """This frame was read."""
-        self._tasks.receive(frame)
-        if isinstance(frame, Result):
-            self._results.add(frame.raw)
-            self._settled = True
-        if self._tasks.running:
-            # When they are done, the CLI takes notice of them in a turn of its own, which ends with a result.
-            self._settled = False
-
-    def over(self, *, stopped: bool) -> bool:
-        """Whether the turn's own result was read and nothing more is to come. Raises if there will be no result."""
-        # If the CLI is gone, the frames say so, behind those that came before.
-        with suppress(ProcessError):
-            self._turn.raise_if_failed()
-        result = self._turn.result
-        return result is not None and result.raw in self._results and (self._settled or stopped)
 
 
 class _NoticeHandler(logging.Handler):

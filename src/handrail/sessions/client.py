@@ -57,6 +57,7 @@ from handrail.protocol.tasks import TASK_FRAMES, BackgroundTasks
 from handrail.protocol.turns import TurnEnd, TurnTracker
 from handrail.sessions.answering import Answering, OnAsk
 from handrail.sessions.calls import ControlCalls
+from handrail.sessions.following import Following
 from handrail.sessions.hooks import Hook, HookRunner
 from handrail.sessions.mcp import ToolServer, ToolServers
 from handrail.sessions.readers import DEFAULT_BUDGET, FrameReader
@@ -127,19 +128,13 @@ async def query(
     If the turn leaves background tasks behind, the CLI is kept until they are done, and their frames are yielded too.
     """
     async with connect(options, on_ask=on_ask, hooks=hooks, tools=tools) as client:
-        background = BackgroundTasks()
         frames = client.frames()
-        results: list[Result] = []
         async with client.turn(prompt) as turn:
+            following = Following(turn)
             async for frame in frames:
-                background.receive(frame)
+                following.receive(frame)
                 yield frame
-                if isinstance(frame, Result):
-                    results.append(frame)
-                turn.raise_if_dropped()
-                # A turn may end after its result, when the CLI says that it is idle.
-                done = turn.result in results and not background.running
-                if done and isinstance(frame, Result | SessionStateChanged):
+                if following.over():
                     return
 
 
