@@ -17,6 +17,7 @@ from handrail.errors import (
     ControlExpired,
     ControlRefused,
     HandrailError,
+    InvalidOptions,
     LocalProtocolError,
     MessageDropped,
     ProcessExited,
@@ -468,6 +469,31 @@ async def test_unread_frames_beyond_the_budget_are_all_still_there(play: Any) ->
         assert unread.spilled_bytes > 0
     numbers = [int(each.data["elapsed_time_seconds"]) async for each in unread if each.type == "tool_progress"]
     assert numbers == list(range(3000))
+
+
+async def test_servers_of_type_sdk_run_in_this_process(play: Any) -> None:
+    from mcp.server.mcpserver import MCPServer
+
+    server: Any = MCPServer("adder")
+    server.add_tool(lambda a, b: a + b, name="add", description="Add.")
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    cli, options = play(
+        sim.turn(
+            sim.mcp("adder", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}),
+            sim.mcp("adder", {"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            sim.mcp("adder", listing, request_id="list"),
+        )
+    )
+    options = msgspec.structs.replace(options, mcp_servers={"adder": {"type": "sdk", "instance": server}})
+    async with connect(options) as client:
+        await client.run("hi")
+    listed = cli.find("control_response", request_id="list")
+    assert listed is not None
+    assert listed["response"]["response"]["mcp_response"]["result"]["tools"][0]["name"] == "add"
+    assert cli.find("control_request", subtype="initialize", sdkMcpServers=["adder"])
+    with pytest.raises(InvalidOptions, match="instance"):
+        connect(Options(mcp_servers={"x": {"type": "sdk"}}))
 
 
 # ---------------------------------------------------------------- faults

@@ -11,14 +11,14 @@ import asyncio
 import logging
 import os
 import weakref
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 import msgspec
 
-from handrail.errors import ClientClosed, LocalProtocolError, ProcessError, ProcessExited
+from handrail.errors import ClientClosed, InvalidOptions, LocalProtocolError, ProcessError, ProcessExited
 from handrail.protocol import lenient
 from handrail.protocol.asks import Ask
 from handrail.protocol.codec import DEFAULT_MAX_LINE
@@ -52,7 +52,14 @@ from handrail.protocol.frames import (
     SessionStateChanged,
     User,
 )
-from handrail.protocol.launch import Options, child_environment, command_line, initialize_fields, too_new_for
+from handrail.protocol.launch import (
+    Options,
+    child_environment,
+    command_line,
+    initialize_fields,
+    sdk_mcp_servers,
+    too_new_for,
+)
 from handrail.protocol.tasks import TASK_FRAMES, BackgroundTasks
 from handrail.protocol.turns import TurnEnd, TurnTracker
 from handrail.sessions.answering import Answering, OnAsk
@@ -161,7 +168,7 @@ class Client:
         """What the CLI said of itself when it started: commands, models, agents, account."""
 
         self._hooks = HookRunner(hooks)
-        self._tools = ToolServers(tools)
+        self._tools = ToolServers([*tools, *_servers_among(options)])
         self._transport = transport
         self._record = record
         self._unread_budget = unread_budget
@@ -507,6 +514,17 @@ _OBSERVERS: dict[type[Frame], Any] = {
     Malformed: Client._on_malformed,
     **dict.fromkeys(TASK_FRAMES, Client._on_task),
 }
+
+
+def _servers_among(options: Options) -> Iterator[ToolServer]:
+    """The in-process servers of `mcp_servers`, as claude-agent-sdk gives them: `{"type": "sdk", "instance": …}`."""
+    for name, config in sdk_mcp_servers(options).items():
+        instance = config.get("instance") if isinstance(config, Mapping) else getattr(config, "instance", None)
+        if instance is None:
+            raise InvalidOptions(
+                f"mcp_servers[{name!r}] is of type sdk but has no `instance`: pass tools=[…] to connect"
+            )
+        yield ToolServer.from_server(name, instance)
 
 
 def _typed(reply: dict[str, Any], into: Any, subtype: str) -> Any:
