@@ -125,7 +125,16 @@ def test_echoes_of_our_messages_end_nothing() -> None:
     assert ends(tracker_with("a"), User(uuid="a", is_replay=True)) == []
 
 
-def test_a_forgotten_message_ends_nothing() -> None:
+def test_a_turn_whose_result_could_not_be_read_ends_when_the_cli_is_idle() -> None:
+    tracker = tracker_with("a", "b")
+    assert ends(tracker, lifecycle("a", "started"), lifecycle("a", "completed"), IDLE) == [("a", None)]
+    assert tracker.open == ("b",)
+
+
+def test_a_message_is_queued_until_it_is_started() -> None:
     tracker = tracker_with("a")
-    tracker.forget("a")
-    assert ends(tracker, result("x", user_message_uuid="a")) == []
+    assert not tracker.is_queued("a")  # the CLI has not said anything yet
+    ends(tracker, lifecycle("a", "queued"))
+    assert tracker.is_queued("a")
+    ends(tracker, lifecycle("a", "started"))
+    assert not tracker.is_queued("a")

@@ -6,7 +6,7 @@ on its own, and only a line that does not fit its struct is read leniently. What
 * not JSON, or JSON that is not an object: a `Malformed` frame, and the stream goes on
 * longer than the limit: a `Malformed` frame of kind `too_long` with the line's beginning, the rest is skipped
 * an unknown type or subtype: an `UnknownFrame`; a wrong field: the frame with `problems`
-* invalid UTF-8: the bad bytes read as U+FFFD, and the frame says so in `problems`
+* invalid UTF-8 in a field that is read: the bad bytes read as U+FFFD, and the frame says so in `problems`
 * blank lines, CR before LF, a byte order mark, NUL bytes around a line: ignored
 * several objects on one line: each is a frame
 * a last line without newline: decoded when the stream ends
@@ -90,7 +90,7 @@ class Lines(Sequence[bytes]):
 
 def _objects(block: bytes) -> Iterable[bytes]:
     """The objects of a block that do not stand one on each line."""
-    text = block.decode()
+    text = block.decode("utf-8", "surrogateescape")
     decoder = json.JSONDecoder()
     position = 0
     while True:
@@ -99,7 +99,7 @@ def _objects(block: bytes) -> Iterable[bytes]:
         if position == len(text):
             return
         _, end = decoder.raw_decode(text, position)
-        yield text[position:end].encode()
+        yield text[position:end].encode("utf-8", "surrogateescape")
         position = end
 
 
@@ -253,6 +253,7 @@ def _string_or_none(value: Any) -> str | None:
 def _with_source(frame: Frame, line: bytes | bytearray) -> Frame:
     # A line that was put together is a bytearray: it becomes bytes, which copies it, only if somebody asks.
     frame.line_source = (line,) if isinstance(line, bytes) else Lines(line, 0, len(line), 1)
+    frame.line_index = 0
     return frame
 
 

@@ -119,6 +119,8 @@ class Connection:
         self._events: list[ControlEvent] = []
         self._seen_uuids: OrderedDict[str, None] | None = OrderedDict() if dedupe else None
         self._lost = False
+        self._speaks_control = False
+        """Whether this CLI uses control frames; then a tool call named like their forerunner is just a tool call."""
 
     # ------------------------------------------------------------ from the CLI
 
@@ -177,6 +179,7 @@ class Connection:
         if request is None:
             self._events.append(Stray(frame, self._why_stray(result.request_id)))
         else:
+            self._speaks_control = True
             self._move_ours(request, Move.ANSWER)
             self._events.append(Answered(request, result))
         self._recover(result)
@@ -202,6 +205,7 @@ class Connection:
                 self._open(str(body.get("request_id", "")), request)
 
     def _on_request(self, frame: ControlRequest) -> None:
+        self._speaks_control = True
         if not self._open(frame.request_id, frame.request):
             self._events.append(Stray(frame, f"the request {frame.request_id!r} came twice"))
 
@@ -221,7 +225,12 @@ class Connection:
         self._events.append(Cancelled(request))
 
     def _on_assistant(self, frame: Assistant) -> None:
-        """The oldest CLIs hid a permission request in a tool call of this name."""
+        """The oldest CLIs hid a permission request in a tool call of this name.
+
+        A model can make such a call too, so it counts only with a CLI that has not used the control channel.
+        """
+        if self._speaks_control:
+            return
         for block in frame.message.content:
             if isinstance(block, ToolUse) and block.name == LEGACY_PERMISSION_TOOL and isinstance(block.input, dict):
                 self._open_legacy(block.id, block.input)

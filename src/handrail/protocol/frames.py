@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.protocol.blocks import UNKNOWN_TAG, Message, Usage, Value
-from handrail.protocol.lenient import plain_object
+from handrail.protocol.lenient import plain_object, plain_value
 from handrail.protocol.stream import StreamBody
 
 __all__ = [
@@ -249,7 +249,7 @@ class User(Frame, tag="user"):
     @property
     def tool_use_result(self) -> Any:
         """The tool's own output, structured. It is large and repeats the content, so it is decoded only here."""
-        return msgspec.json.decode(self.tool_use_result_json) if self.tool_use_result_json else None
+        return plain_value(bytes(self.tool_use_result_json)) if self.tool_use_result_json else None
 
 
 class StreamEvent(Frame, tag="stream_event"):

@@ -53,9 +53,10 @@ class TurnTracker:
         """A message went out."""
         self._open[uuid] = _OpenTurn(uuid)
 
-    def forget(self, uuid: str) -> None:
-        """Nobody waits for this message's turn any more."""
-        self._open.pop(uuid, None)
+    def is_queued(self, uuid: str) -> bool:
+        """Whether the CLI has this message but is not working on it; False where it does not say."""
+        turn = self._open.get(uuid)
+        return self._names_messages and turn is not None and not turn.started
 
     def receive(self, frame: Frame) -> list[TurnEnd]:
         """The turns that `frame` ends."""
@@ -80,6 +81,9 @@ class TurnTracker:
         for turn in list(self._open.values()):
             if turn.last_result is not None:
                 ends += self._end([turn.uuid], turn.last_result)
+            elif turn.started:
+                del self._open[turn.uuid]
+                ends.append(TurnEnd(turn.uuid, None, "the result of the turn could not be read"))
         return ends
 
     def _on_result(self, result: Result) -> list[TurnEnd]:

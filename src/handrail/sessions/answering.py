@@ -23,6 +23,9 @@ logger = logging.getLogger("handrail.client")
 
 OnAsk = Callable[[Ask], Awaitable[Answer]]
 
+Work = Callable[[], Awaitable[dict[str, Any]]]
+"""Makes an answer; called in the task that waits for it, so nothing is left unawaited if it is cancelled before."""
+
 NOBODY = Deny("Handrail denied this because nobody is there to answer: the client has no on_ask.")
 
 ANSWERED_WITH_SUCCESS = frozenset({"initialize", "ControlInitializeRequest", "sdk_control_interrupt"})
@@ -60,9 +63,9 @@ class Answering:
         if subtype in ASK_SUBTYPES:
             self._take_ask(request)
         elif subtype == "hook_callback":
-            self._start(request, self._hooks.run(request.body))
+            self._start(request, lambda: self._hooks.run(request.body))
         elif subtype == "mcp_message":
-            self._start(request, self._tools.handle(request.body))
+            self._start(request, lambda: self._tools.handle(request.body))
         elif subtype in ANSWERED_WITH_SUCCESS:
             self._respond(request, {})
         else:
@@ -79,15 +82,17 @@ class Answering:
         """The CLI is gone: nobody needs these answers."""
         for task in self._tasks.values():
             task.cancel()
+        self._tasks.clear()
         self._asks.clear()
 
     def _take_ask(self, request: TheirRequest) -> None:
         ask = ask_from(request.id, request.body)
-        if self._on_ask is None:
+        on_ask = self._on_ask
+        if on_ask is None:
             self._respond(request, answer_body(ask, NOBODY))
             return
         self._asks[ask.id] = ask
-        self._start(request, self._answer(ask, self._on_ask))
+        self._start(request, lambda: self._answer(ask, on_ask))
 
     async def _answer(self, ask: Ask, on_ask: OnAsk) -> dict[str, Any]:
         try:
@@ -95,12 +100,18 @@ class Answering:
         finally:
             self._asks.pop(ask.id, None)
 
-    def _start(self, request: TheirRequest, work: Awaitable[dict[str, Any]]) -> None:
+    def _start(self, request: TheirRequest, work: Work) -> None:
         self._tasks[request.id] = asyncio.get_running_loop().create_task(self._carry_out(request, work))
 
-    async def _carry_out(self, request: TheirRequest, work: Awaitable[dict[str, Any]]) -> None:
+    async def _carry_out(self, request: TheirRequest, work: Work) -> None:
         try:
-            body = await work
+            body = await work()
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Not we were cancelled, but something the callback waited for.
+            self._respond_error(request, "what the callback waited for was cancelled")
         except Exception as error:  # a callback may raise anything; the CLI must have its answer
             logger.warning("answering %s failed", request.subtype, exc_info=error)
             self._respond_error(request, f"{type(error).__name__}: {error}")
@@ -114,11 +125,12 @@ class Answering:
             self._write(self._connection.respond(request, body))
         except LocalProtocolError as error:
             logger.debug("an answer came too late: %s", error)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             self._respond_error(request, f"the answer cannot be written as JSON: {error}")
 
     def _respond_error(self, request: TheirRequest, error: str) -> None:
+        text = error.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be written
         try:
-            self._write(self._connection.respond_error(request, error))
+            self._write(self._connection.respond_error(request, text))
         except LocalProtocolError as misuse:
             logger.debug("an answer came too late: %s", misuse)

@@ -55,13 +55,14 @@ class ControlCalls:
         """The CLI is gone: no answer will come."""
         for reply in self._replies.values():
             if not reply.done():
-                reply.set_exception(error)
+                reply.set_exception(error.with_traceback(None))
 
     def _expire(self, request: OurRequest, seconds: float) -> None:
         reply = self._replies[request.id]
         if not reply.done():
-            self._connection.expire(request)
             reply.set_exception(ControlExpired(request.subtype, seconds))
+            if request in self._connection.waiting:
+                self._connection.expire(request)
 
     def _withdraw(self, request: OurRequest) -> None:
         if request not in self._connection.waiting:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import os
 import weakref
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -34,7 +35,8 @@ from handrail.protocol.connection import (
     user_line,
 )
 from handrail.protocol.control import (
-    Initialize,
+    HOST_REQUESTS,
+    CancelAsyncMessage,
     Initialized,
     Interrupt,
     Interrupted,
@@ -88,6 +90,7 @@ TURN_FRAMES = frozenset({Result, CommandLifecycle, SessionStateChanged, Init, Us
 NEXT_TURN_WITHIN = 2.0
 """How long after a result the oldest CLIs, which do not say that they are idle, may take to begin a queued turn."""
 
+REMEMBERED_MESSAGES = 10_000
 DIES_OF_CANCELLATIONS = (2, 1, 37)
 LAST_TO_APPLY_ENVIRONMENT = (2, 1, 150)
 
@@ -137,6 +140,7 @@ async def query(
     async with connect(options, on_ask=on_ask, hooks=hooks, tools=tools) as client:
         frames = client.frames()
         async with client.turn(prompt) as turn:
+            turn.discard()  # `frames` has them all, and goes on after the turn
             following = Following(turn)
             async for frame in frames:
                 following.receive(frame)
@@ -178,6 +182,7 @@ class Client:
         self._tracker = TurnTracker()
         self._doubt: asyncio.TimerHandle | None = None
         self._turns: dict[str, Turn] = {}
+        self._sent: OrderedDict[str, None] = OrderedDict()
         self._readers: list[weakref.ref[FrameReader]] = []
         self._background = BackgroundTasks()
         self._opened = False
@@ -237,7 +242,7 @@ class Client:
             fields["hooks"] = self._hooks.registration()
         if self._tools:
             fields["sdkMcpServers"] = self._tools.names()
-        reply = await self.control("initialize", timeout=Initialize.timeout, **fields)
+        reply = await self.control("initialize", **fields)
         self.info = _typed(reply, Initialized, "initialize")
         self.capabilities = tuple(self.info.capabilities or ())
         self._learn_version(self.info.claude_code_version)
@@ -280,13 +285,11 @@ class Client:
         `uuid` names the message, for `rewind_files`; further keyword arguments go onto the message as they are.
         """
 
-        async def begin(turn: Turn) -> None:
-            await self._begin(turn, prompt, fields)
-
         return Turn(
             uuid or str(uuid4()),
-            begin=begin,
-            interrupt=self.interrupt,
+            begin=lambda turn: self._begin(turn, prompt, fields),
+            sent=self._drain,
+            give_up=self._give_up,
             forget=self._forget,
             unread_budget=self._unread_budget,
         )
@@ -300,7 +303,7 @@ class Client:
         """Send a message without waiting for anything, also during a turn; returns its uuid."""
         message = uuid or str(uuid4())
         self._write_message(prompt, message, fields)
-        await self._live().drain()
+        await self._drain()
         return message
 
     def frames(self) -> FrameReader:
@@ -311,16 +314,22 @@ class Client:
         self._readers.append(weakref.ref(reader, self._readers.remove))
         return reader
 
-    async def _begin(self, turn: Turn, content: Content, fields: Mapping[str, Any]) -> None:
-        if turn.uuid in self._turns:
+    def _begin(self, turn: Turn, content: Content, fields: Mapping[str, Any]) -> None:
+        if turn.uuid in self._sent:
             raise LocalProtocolError(f"the message {turn.uuid} was sent before: the CLI runs a uuid only once")
+        self._write_message(content, turn.uuid, fields)
         self._turns[turn.uuid] = turn
-        try:
-            self._write_message(content, turn.uuid, fields)
-            await self._live().drain()
-        except BaseException:
-            self._forget(turn)
-            raise
+
+    async def _drain(self) -> None:
+        await self._live().drain()
+
+    async def _give_up(self, turn: Turn) -> None:
+        """Stop a turn; if another one is running, only take this one's message out of the queue."""
+        if self._tracker.is_queued(turn.uuid):
+            taken_back = await self.request(CancelAsyncMessage(message_uuid=turn.uuid))
+            if taken_back.cancelled:
+                return
+        await self.interrupt()
 
     def _forget(self, turn: Turn) -> None:
         self._turns.pop(turn.uuid, None)
@@ -328,7 +337,11 @@ class Client:
     def _write_message(self, content: Content, uuid: str, fields: Mapping[str, Any]) -> None:
         line = user_line(_wire_content(content), uuid=uuid, session_id=self.session_id or "", extra=fields)
         self._live().write(line)
-        self._tracker.sent(uuid)
+        if uuid not in self._sent:  # the CLI ignores a message that it has seen
+            self._tracker.sent(uuid)
+            self._sent[uuid] = None
+            if len(self._sent) > REMEMBERED_MESSAGES:
+                self._sent.popitem(last=False)
 
     # ------------------------------------------------------------ control
 
@@ -336,17 +349,21 @@ class Client:
         """Make a typed control request; `handrail.protocol.control` has all of them."""
         fields = msgspec.to_builtins(request)
         subtype = fields.pop("subtype")
-        reply = await self.control(subtype, timeout=request.timeout if timeout is None else timeout, **fields)
+        reply = await self.control(subtype, timeout=timeout, **fields)
         answer: ReplyT = _typed(reply, request.reply, subtype)
         return answer
 
-    async def control(self, subtype: str, *, timeout: float = 30.0, **fields: Any) -> dict[str, Any]:
+    async def control(self, subtype: str, *, timeout: float | None = None, **fields: Any) -> dict[str, Any]:
         """Make any control request, by its wire name and fields; returns the answer's body.
+
+        Without `timeout` it has the deadline of its kind: 30 seconds, or 60 for what may have to start something.
 
         Raises `ControlRefused` if the CLI answers with an error, `ControlExpired` if it does not answer in time, and
         `ProcessError` if it ends before.
         """
         self._live()
+        if timeout is None:
+            timeout = HOST_REQUESTS.get(subtype, Request).timeout
         return await self._calls.call(subtype, fields, timeout)
 
     async def interrupt(self) -> Interrupted:
@@ -376,7 +393,7 @@ class Client:
 
     def _live(self) -> Transport:
         if self._gone is not None:
-            raise self._gone
+            raise self._gone.with_traceback(None)
         if self._transport is None or self._closing or not self._opened:
             raise ClientClosed("the client is not open: use `async with connect(...) as client`")
         return self._transport
@@ -397,14 +414,17 @@ class Client:
         self._lose(self._exit_error(exit_code))
 
     def _receive(self, frames: list[Frame], size: int) -> None:
-        if frames:
-            self._look_at(frames, size)
-            for reference in self._readers:
-                reader = reference()
-                if reader is not None:
-                    reader.push(frames, size)
+        if not frames:
+            return
+        self._look_at(frames, size)
         for event in self._connection.events():
             self._on_control_event(event)
+        for reader in self._living_readers():
+            reader.push(frames, size)
+
+    def _living_readers(self) -> list[FrameReader]:
+        """The readers somebody still holds. A list of its own: the garbage collector may take one at any time."""
+        return [reader for reference in tuple(self._readers) if (reader := reference()) is not None]
 
     def _look_at(self, frames: list[Frame], size: int) -> None:
         """Follow what concerns the session itself, and hand each turn its share of the frames."""
@@ -501,10 +521,8 @@ class Client:
         self._answering.stop()
         for turn in self._turns.values():
             turn.fail(error)
-        for reference in self._readers:
-            reader = reference()
-            if reader is not None:
-                reader.close(None if self._closing else error)
+        for reader in self._living_readers():
+            reader.close(None if self._closing else error)
 
 
 _OBSERVERS: dict[type[Frame], Any] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.protocol.frames import Frame, Result
+from handrail.protocol.frames import Frame, Result, SessionStateChanged
 from handrail.protocol.tasks import BackgroundTasks
 from handrail.sessions.turn import Turn
 
@@ -33,6 +33,8 @@ class Following:
         self._tasks.receive(frame)
         if isinstance(frame, Result):
             self._results.add(frame.raw)
+            self._settled = True
+        if isinstance(frame, SessionStateChanged) and frame.state == "idle" and self._results:
             self._settled = True
         if self._tasks.running:
             self._settled = False

@@ -8,19 +8,23 @@ back, in order, when the reader gets there.
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import IO
 
-from handrail.protocol.codec import Codec
-from handrail.protocol.frames import Frame, StreamEvent
+import msgspec
+
+from handrail.protocol.codec import Codec, decode_line
+from handrail.protocol.frames import Frame, Malformed, StreamEvent
 from handrail.protocol.stream import ContentBlockDelta, TextDelta, ThinkingDelta
 
 __all__ = ["DEFAULT_BUDGET", "FrameReader"]
 
 DEFAULT_BUDGET = 32 * 1024 * 1024
 READ_BACK = 256 * 1024
+PLACEHOLDER = b'{"type":"(malformed)"}'
 
 
 class FrameReader:
@@ -55,7 +59,11 @@ class FrameReader:
             self._batches.append((frames, size))
             self._unread += size
         else:
-            self._push_beyond_budget(frames)
+            try:
+                self._push_beyond_budget(frames)
+            except OSError as error:
+                # The disk is full, say: this reader learns of it behind what it has; nobody else is concerned.
+                self.close(error)
         self._wake()
 
     def close(self, error: Exception | None = None) -> None:
@@ -95,7 +103,7 @@ class FrameReader:
             elif not self._closed:
                 await self._more()
             elif self._error is not None:
-                raise self._error
+                raise self._error.with_traceback(None)
             else:
                 return
 
@@ -144,7 +152,9 @@ class _Spill:
         self._file: IO[bytes] = tempfile.TemporaryFile(prefix="handrail-unread-")  # noqa: SIM115  (closed by close)
         self._read_at = 0
         self._written = 0
-        self._codec = Codec()
+        self._codec = Codec(max_line=sys.maxsize)
+        self._malformed: deque[Malformed] = deque()
+        """What has no line that would decode to it again; a placeholder keeps its place in the file."""
 
     @property
     def size(self) -> int:
@@ -153,7 +163,11 @@ class _Spill:
     def write(self, frames: Sequence[Frame]) -> None:
         self._file.seek(self._written)
         for frame in frames:
-            self._written += self._file.write(frame.raw + b"\n")
+            line = frame.raw
+            if isinstance(frame, Malformed):
+                self._malformed.append(frame)
+                line = PLACEHOLDER
+            self._written += self._file.write(line + b"\n")
 
     def read(self) -> tuple[list[Frame], int]:
         """The next frames and how many bytes they took; no bytes when all has been read."""
@@ -164,14 +178,18 @@ class _Spill:
             data = self._file.read(READ_BACK)
             self._read_at += len(data)
             size += len(data)
-            frames = self._codec.feed(data)
+            frames = [self._restored(frame) for frame in self._codec.feed(data)]
         return frames, size
+
+    def _restored(self, frame: Frame) -> Frame:
+        return self._malformed.popleft() if frame.raw == PLACEHOLDER else frame
 
     def close(self) -> None:
         self._file.close()
 
     def __del__(self) -> None:
-        self._file.close()  # a reader may be dropped unread
+        if hasattr(self, "_file"):
+            self._file.close()  # a reader may be dropped unread
 
 
 def join_deltas(frames: Sequence[Frame]) -> list[Frame]:
@@ -199,7 +217,9 @@ def _delta_of(frame: StreamEvent) -> TextDelta | ThinkingDelta | None:
 
 
 def _continues(before: StreamEvent, frame: Frame) -> bool:
-    if not isinstance(frame, StreamEvent) or frame.parent_tool_use_id != before.parent_tool_use_id:
+    if not isinstance(frame, StreamEvent):
+        return False
+    if (frame.parent_tool_use_id, frame.session_id) != (before.parent_tool_use_id, before.session_id):
         return False
     one, two = before.event, frame.event
     return (
@@ -211,20 +231,11 @@ def _continues(before: StreamEvent, frame: Frame) -> bool:
     )
 
 
-def _join(run: list[StreamEvent]) -> StreamEvent:
+def _join(run: list[StreamEvent]) -> Frame:
+    """One frame for all: the last one's line, with the text of every one."""
     if len(run) == 1:
         return run[0]
-    first, last = run[0], run[-1]
-    deltas = [_delta_of(frame) for frame in run]
-    index = first.event.index if isinstance(first.event, ContentBlockDelta) else 0
-    delta: TextDelta | ThinkingDelta
-    if isinstance(deltas[0], TextDelta):
-        delta = TextDelta(text="".join(item.text for item in deltas if isinstance(item, TextDelta)))
-    else:
-        delta = ThinkingDelta(thinking="".join(item.thinking for item in deltas if isinstance(item, ThinkingDelta)))
-    return StreamEvent(
-        event=ContentBlockDelta(index=index, delta=delta),
-        uuid=last.uuid,
-        session_id=last.session_id,
-        parent_tool_use_id=last.parent_tool_use_id,
-    )
+    line = run[-1].data
+    name = "text" if isinstance(_delta_of(run[-1]), TextDelta) else "thinking"
+    line["event"]["delta"][name] = "".join(getattr(_delta_of(frame), name) for frame in run)
+    return decode_line(msgspec.json.encode(line))

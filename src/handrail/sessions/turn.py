@@ -32,15 +32,17 @@ class Turn:
         self,
         uuid: str,
         *,
-        begin: Callable[[Turn], Awaitable[None]],
-        interrupt: Callable[[], Awaitable[object]],
+        begin: Callable[[Turn], None],
+        sent: Callable[[], Awaitable[None]],
+        give_up: Callable[[Turn], Awaitable[None]],
         forget: Callable[[Turn], None],
         unread_budget: int,
     ) -> None:
         self.uuid = uuid
         self.result: Result | None = None
         self._begin = begin
-        self._interrupt = interrupt
+        self._sent = sent
+        self._give_up = give_up
         self._forget = forget
         self._reader = FrameReader(unread_budget)
         self._ended = asyncio.Event()
@@ -52,7 +54,13 @@ class Turn:
         return self._ended.is_set()
 
     async def __aenter__(self) -> Self:
-        await self._begin(self)
+        self._begin(self)
+        try:
+            await self._sent()
+        except BaseException:
+            # The message is on its way: what it starts must not go on with nobody there.
+            await self.__aexit__(None, None, None)
+            raise
         return self
 
     async def __aexit__(
@@ -70,11 +78,15 @@ class Turn:
 
     async def wait(self) -> Result:
         """Wait for the result without looking at the frames."""
-        self._reader.discard()
+        self.discard()
         await self._ended.wait()
         if self.result is None:
-            raise self._failure or MessageDropped("the turn ended without a result")
+            raise (self._failure or MessageDropped("the turn ended without a result")).with_traceback(None)
         return self.result
+
+    def discard(self) -> None:
+        """Do not keep frames for this turn: nobody will read them here."""
+        self._reader.discard()
 
     def raise_if_dropped(self) -> None:
         """Raise `MessageDropped` if the CLI dropped the message, so that there will be no result."""
@@ -86,7 +98,7 @@ class Turn:
         self._reader.discard()
         try:
             async with asyncio.timeout(LEAVING_TIMEOUT):
-                await self._interrupt()
+                await self._give_up(self)
                 await self._ended.wait()
         except (HandrailError, TimeoutError) as error:
             logger.warning("could not see an interrupted turn out: %s", error)
