@@ -42,10 +42,10 @@ def deltas(count: int) -> Iterator[Json]:
     return (make.delta() for _ in range(count))
 
 
-def big_line(size: int) -> Json:
-    """One tool result whose line has about `size` bytes."""
+def big_line(size: int, *, plain: bool) -> Json:
+    """One tool result whose line has about `size` bytes; `plain` ones are pure ASCII, as encoded images are."""
     make = _Maker()
-    return make.tool_result(make.text(size // 2, plain=1.0))
+    return make.tool_result(make.text(size // 2, plain=float(plain)))
 
 
 def ending() -> bytes:

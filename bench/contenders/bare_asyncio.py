@@ -1,6 +1,7 @@
 """The floor where waking up is what costs: asyncio's own pipe transports and a protocol, nothing decoded.
 
-Reads at most 64 KB at a time: asyncio's 256 KB cost more than all the rest.
+Reads at most 64 KB at a time: asyncio's own 256 KB cost more than all the rest. A request is answered in the callback
+that has read it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from bench.contenders import Tally
-from bench.contenders.floor import INITIALIZE, PROMPT, READ_SIZE, REQUEST, Counter, Reader, answer
+from bench.contenders.floor import FLAGS, INITIALIZE, PROMPT, READ_SIZE, REQUEST, Counter, Reader, answer
 
 
 @asynccontextmanager
 async def session(cli: str) -> AsyncIterator[BareSession]:
-    flags = ["--output-format", "stream-json", "--input-format", "stream-json"]
-    process = subprocess.Popen([cli, *flags], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: ASYNC220
+    process = subprocess.Popen([cli, *FLAGS], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: ASYNC220
     with process:
         bare = BareSession()
         await bare.connect(process)

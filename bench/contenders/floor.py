@@ -1,6 +1,6 @@
-"""The floor: asyncio and a pipe, without a client. Reads at most 64 KB at a time, as Handrail does.
+"""The floor: asyncio and a pipe, without a client. Reads at most 64 KB at a time.
 
-`read` drops what it has read, `decode` decodes it into the same typed union; requests are answered in either.
+`read` drops what it has read, `decode` decodes it into the same typed union.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bench.contenders import Tally
 from handrail.protocol.frames import ControlRequest, WireFrame
 
 READ_SIZE = 65536
+FLAGS = ("--output-format", "stream-json", "--input-format", "stream-json")
 INITIALIZE = b'{"type":"control_request","request_id":"init","request":{"subtype":"initialize"}}\n'
 PROMPT = b'{"type":"user","message":{"role":"user","content":"go"}}\n'
 RESULT = b'{"type":"result"'
@@ -27,8 +28,7 @@ decoder = msgspec.json.Decoder(WireFrame)
 
 @asynccontextmanager
 async def session(cli: str) -> AsyncIterator[BareSession]:
-    flags = ["--output-format", "stream-json", "--input-format", "stream-json"]
-    process = subprocess.Popen([cli, *flags], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: ASYNC220
+    process = subprocess.Popen([cli, *FLAGS], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: ASYNC220
     with process:
         bare = BareSession(process)
         await bare.write_and_read(INITIALIZE, Reader())
@@ -57,8 +57,6 @@ class BareSession:
         chunk = os.read(self._stdout, READ_SIZE)
         if not chunk:
             self._loop.remove_reader(self._stdout)
-        elif chunk.startswith(REQUEST):
-            os.write(self._stdin, answer(chunk))
         elif self._reader.feed(chunk):
             self._done.set_result(None)
 
@@ -110,6 +108,7 @@ class Decoder(Reader):
 
 
 def answer(line: bytes) -> bytes:
+    """Allows what is asked for."""
     request: ControlRequest = decoder.decode(line)
     body = {"behavior": "allow", "updatedInput": request.request["input"]}
     response = {"subtype": "success", "request_id": request.request_id, "response": body}

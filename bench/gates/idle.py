@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
 
 from bench import traffic
 from bench.common import AT_MOST, Contender, Place, Samples, SessionGate, Verdict
 from bench.contenders import Client
-from bench.gates.memory import anonymous_bytes, resident_bytes
+from bench.gates.memory import allocated_bytes, resident_bytes
 from bench.gates.sessions import opened
 
 SESSIONS = 50
@@ -31,9 +32,10 @@ class Idle(SessionGate):
     async def measure(self, client: Client, contender: Contender, place: Place) -> Mapping[str, float]:
         async with opened(client, place, WARM_UP):
             base = resident_bytes()
-            before = anonymous_bytes()
+            tracemalloc.start()
+            before = allocated_bytes()
             async with opened(client, place, SESSIONS):
-                held = anonymous_bytes() - before
+                held = allocated_bytes() - before
         return {"bytes_per_session": held / SESSIONS, "base": base}
 
     def verdicts(self, samples: Samples) -> list[Verdict]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import resource
 import sys
+import tracemalloc
 from pathlib import Path
 
-__all__ = ["Peak", "anonymous_bytes", "resident_bytes"]
+__all__ = ["Peak", "allocated_bytes", "resident_bytes"]
 
 STATUS = Path("/proc/self/status")
 CLEAR_REFS = Path("/proc/self/clear_refs")
@@ -35,10 +36,10 @@ def resident_bytes() -> int:
     return _status("VmRSS") if STATUS.exists() else _highest_ever()
 
 
-def anonymous_bytes() -> int:
-    """Without the pages of files, which come in whenever code runs for the first time."""
+def allocated_bytes() -> int:
+    """What Python holds. Call `tracemalloc.start` before. Exact, where pages also count what was free before."""
     gc.collect()
-    return _status("RssAnon") if STATUS.exists() else _highest_ever()
+    return tracemalloc.get_traced_memory()[0]
 
 
 def _status(field: str) -> int:

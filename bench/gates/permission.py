@@ -11,13 +11,14 @@ from bench.contenders import Client, Tally
 
 HANDRAIL = Contender("handrail", "handrail")
 SDK = Contender("agent-sdk", "agent_sdk")
-BARE = Contender("bare asyncio", "bare_asyncio")
+STREAMS = Contender("bare asyncio", "streams")
+CALLBACK = Contender("bare callback", "bare_asyncio")
 
 
 class Permission(SessionGate):
     name = "permission"
     title = "permission round trip, seen by the CLI"
-    contenders = (HANDRAIL, SDK, BARE)
+    contenders = (HANDRAIL, SDK, STREAMS, CALLBACK)
     rounds = 11
 
     def prepare(self, place: Place, *, quick: bool) -> None:
@@ -36,5 +37,6 @@ class Permission(SessionGate):
         return [
             Verdict("of agent-sdk, p50", ratios("p50_us", SDK), AT_MOST, 0.70),
             Verdict("of agent-sdk, p99", ratios("p99_us", SDK), AT_MOST, 0.75),
-            Verdict("of bare asyncio, p50", ratios("p50_us", BARE), AT_MOST, 1.2),
+            Verdict("of bare asyncio (streams, a task that reads), p50", ratios("p50_us", STREAMS), AT_MOST, 1.2),
+            Verdict("of a protocol that answers in its callback, p50", ratios("p50_us", CALLBACK)),
         ]

@@ -92,6 +92,14 @@ def test_invalid_utf8_is_replaced_and_said() -> None:
     assert frame.raw == line
 
 
+def test_a_bad_byte_where_nobody_reads_does_no_harm() -> None:
+    first = b'{"type":"keep_alive","zz":"\xff"}'
+    for newline in (b"\n", b"\r\n"):
+        frames = feed(first + newline + INIT + newline)
+        assert [type(frame) for frame in frames] == [KeepAlive, Init]
+        assert frames[0].raw == first  # type: ignore[attr-defined]
+
+
 def test_half_a_surrogate_pair_is_read_as_a_replacement() -> None:
     (frame,) = feed(TEXT.replace(b"a b", rb"a \ud83d b") + b"\n")
     assert isinstance(frame, Assistant)

@@ -131,6 +131,36 @@ async def test_a_frame_larger_than_the_budget_is_not_lost() -> None:
     assert [len(text_of(frame)) for frame in await read_all(reader)] == [1_000_000, 1]
 
 
+async def test_malformed_frames_come_back_from_disk_as_they_were() -> None:
+    reader = FrameReader(budget=1000)
+    for number in range(50):
+        push(reader, user(f"{number} " + "x" * 100))
+    bad = decode_line(b"not json")
+    push(reader, bad, user("last"))
+    *_, malformed, last = await read_all(reader)
+    assert malformed is bad
+    assert text_of(last) == "last"
+
+
+async def test_a_spill_that_cannot_be_written_ends_only_this_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    reader = FrameReader(budget=300)
+    for number in range(20):
+        push(reader, user(f"{number} " + "x" * 100))
+    seen: list[Frame] = []
+
+    async def read() -> None:
+        async for frame in reader:
+            seen.append(frame)  # noqa: PERF401  (what was read before the error counts)
+
+    with pytest.raises(OSError, match="No space"):
+        await read()
+    assert text_of(seen[0]).startswith("0 ")
+
+
 async def test_a_discarded_reader_holds_nothing() -> None:
     reader = FrameReader(budget=1000)
     for number in range(100):
@@ -180,6 +210,8 @@ def test_nothing_is_lost_and_nothing_changes_place(batches: list[list[Frame]], b
 
 
 def test_a_joined_delta_survives_the_way_through_the_file() -> None:
-    (joined,) = join_deltas([delta("ä"), delta("\n")])
+    (joined,) = join_deltas([delta("ä", api_message_id="m"), delta("\n", api_message_id="m")])
     (back,) = Codec().feed(joined.raw + b"\n")
     assert text_of(back) == "ä\n"
+    assert back.data["event"]["index"] == 0
+    assert back.data["api_message_id"] == "m"

@@ -1,0 +1,86 @@
+"""Fixtures of the end-to-end tests: the CLI versions, a world for each test, and what a version was seen to do.
+
+`HANDRAIL_CLI_VERSIONS` names the versions, separated by commas (`latest` for the newest there is); the default is the
+pinned one. With `HANDRAIL_RECORD_BEHAVIOUR=1` observations are written down instead of compared.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from handrail.testing.cli_cache import (
+    PINNED_VERSION,
+    ClaudeCLI,
+    CLIUnavailable,
+    cache_directory,
+    claude_cli,
+    latest_cli,
+)
+
+from . import behaviour
+from .support import Observe, World
+
+HERE = Path(__file__).parent
+VERSIONS = os.environ.get("HANDRAIL_CLI_VERSIONS", PINNED_VERSION).split(",")
+NEW_OBSERVATION = "behaviour of an unrecorded version"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents and "cli" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.real_cli)
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def cli(request: pytest.FixtureRequest) -> ClaudeCLI:
+    """The real CLI, once for each version under test."""
+    try:
+        return latest_cli() if request.param == "latest" else claude_cli(request.param)
+    except CLIUnavailable as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def world(cli: ClaudeCLI, tmp_path: Path) -> World:
+    """A home and a working directory for one test; `world.live(script)` connects a client in it."""
+    return World(cli, tmp_path)
+
+
+@pytest.fixture
+def observe(cli: ClaudeCLI, record_property: Callable[[str, object], None]) -> Observe:
+    """Say what this version does: `observe("topic: behaviour", "outcome")`.
+
+    The outcome must be the one recorded for this version. A version of which nothing is recorded is listed at the end.
+    """
+    recorded = behaviour.load().get(cli.version)
+
+    def observe(name: str, outcome: str) -> None:
+        if behaviour.recording():
+            behaviour.record(cli.version, name, outcome, lock=cache_directory() / "locks" / "behaviour.lock")
+        elif recorded is None:
+            record_property(NEW_OBSERVATION, [cli.version, name, outcome])
+        else:
+            assert outcome == recorded.get(name), f"{name}: Claude Code {cli.version} behaves differently than recorded"
+
+    return observe
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List what an unrecorded version does otherwise than the newest recorded one."""
+    reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    seen = [value for report in reports for name, value in report.user_properties if name == NEW_OBSERVATION]
+    if not seen:
+        return
+    known = behaviour.load()
+    newest = max(known, key=behaviour.version_key, default="")
+    terminalreporter.section(f"not in {behaviour.RECORDED.name}, compared with {newest or 'nothing'}")
+    for version, name, outcome in sorted(seen):
+        before = known.get(newest, {}).get(name)
+        changed = "" if outcome == before else f"   (was: {before})"
+        terminalreporter.write_line(f"{version}  {name}: {outcome}{changed}")
