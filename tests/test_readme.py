@@ -13,6 +13,8 @@ import pytest
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
+pytestmark = pytest.mark.slow
+
 README = Path(__file__).parent.parent / "README.md"
 PROGRAMS = re.findall(r"^## ([^\n]+)\n(?:(?!^## ).)*?```python\n(.*?)```", README.read_text(), re.S | re.M)
 

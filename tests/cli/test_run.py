@@ -15,6 +15,8 @@ from handrail.testing.simulated import SimulatedCLI
 
 from .support import handrail, handrail_process
 
+pytestmark = pytest.mark.slow
+
 FAILED = {"subtype": "error_max_turns", "is_error": True, "errors": ["Reached maximum number of turns (1)"]}
 
 

@@ -34,6 +34,8 @@ from handrail.testing.cli_sandbox import cli_slot, isolated_env
 from handrail.testing.cli_sources import Fetched, NpmSource, PipSource, SourceError, Watch, platform_name
 from handrail.testing.model import ScriptedModel
 
+pytestmark = pytest.mark.slow
+
 VERSION = "2.1.300"
 PROGRAM = b"#!/bin/sh\necho a CLI\n"
 

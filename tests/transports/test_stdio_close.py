@@ -28,6 +28,8 @@ from .support import (
     wait_until,
 )
 
+pytestmark = pytest.mark.slow
+
 SLEEP = "import time; time.sleep(600)"
 IGNORE_TERM = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); "
 

@@ -26,6 +26,8 @@ from .support import (
     wait_until,
 )
 
+pytestmark = pytest.mark.slow
+
 SLEEP = "import time; time.sleep(600)"
 
 # A CLI with a detached grandchild, both deaf to the end of their input and to SIGTERM where `argv[1]` says so.
