@@ -1,4 +1,4 @@
-"""How much memory this process uses. Exact where /proc tells; elsewhere only the peak is known."""
+"""How much memory this process uses. Where there is no /proc, only the highest use of its whole life is known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESET_PEAK = "5"
 
 
 class Peak:
-    """The highest use of memory since `begin`, and how much higher than at `begin` it was."""
+    """The highest use of memory since this was made, and how much more that is than at first."""
 
     def __init__(self) -> None:
         gc.collect()
@@ -37,7 +37,7 @@ def resident_bytes() -> int:
 
 
 def allocated_bytes() -> int:
-    """What Python holds. Call `tracemalloc.start` before. Exact, where pages also count what was free before."""
+    """What Python holds, as `tracemalloc` has traced it: resident pages would also tell what was free before."""
     gc.collect()
     return tracemalloc.get_traced_memory()[0]
 

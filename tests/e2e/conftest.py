@@ -78,9 +78,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not seen:
         return
     known = behaviour.load()
-    newest = max(known, key=behaviour.version_key, default="")
-    terminalreporter.section(f"not in {behaviour.RECORDED.name}, compared with {newest or 'nothing'}")
-    for version, name, outcome in sorted(seen):
-        before = known.get(newest, {}).get(name)
-        changed = "" if outcome == before else f"   (was: {before})"
-        terminalreporter.write_line(f"{version}  {name}: {outcome}{changed}")
+    newest = max(known, key=behaviour.version_key)
+    terminalreporter.section(f"not in {behaviour.RECORDED.name}, compared with {newest}")
+    changed = [(version, name, outcome) for version, name, outcome in seen if outcome != known[newest].get(name)]
+    terminalreporter.write_line(f"{len(seen) - len(changed)} of {len(seen)} observations as before")
+    for version, name, outcome in sorted(changed):
+        terminalreporter.write_line(f"{version}  {name}: {outcome}   (was: {known[newest].get(name)})")

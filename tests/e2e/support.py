@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -31,6 +31,8 @@ from handrail.testing.replies import ToolUse
 from handrail.transports.base import Receiver
 from handrail.transports.stdio import StdioTransport
 
+from .behaviour import version_key
+
 DEADLINE = 60.0
 """How long a test waits for one thing. Generous: it only decides how soon a failure is noticed."""
 
@@ -51,13 +53,12 @@ Observe: TypeAlias = Callable[[str, str], None]
 
 
 def version_of(cli: ClaudeCLI) -> tuple[int, ...]:
-    return tuple(int(part) for part in cli.version.split("."))
+    return version_key(cli.version)
 
 
 def by_version(cli: ClaudeCLI, outcomes: Mapping[str, T]) -> T:
     """What holds for this CLI, where each key is the first version that its outcome holds for."""
-    known = {tuple(int(part) for part in first.split(".")): outcome for first, outcome in outcomes.items()}
-    return known[max(first for first in known if first <= version_of(cli))]
+    return outcomes[max((first for first in outcomes if version_key(first) <= version_of(cli)), key=version_key)]
 
 
 class FrameLog:
@@ -137,9 +138,10 @@ class World:
             chosen = self.complete(options or Options())
             transport = self._transport(model, chosen)
             async with connect(chosen, on_ask=on_ask, hooks=hooks, tools=tools, transport=transport) as client:
-                yield Live(client, model, self.cwd, self.home, transport)
+                yield Live(client, model, transport)
 
     def complete(self, options: Options) -> Options:
+        """The options with what every CLI needs here: the working directory, and leave to use the model's API key."""
         return msgspec.structs.replace(options, cwd=self.cwd, use_api_billing=True)
 
     def environment(self, model: ScriptedModel, options: Options) -> dict[str, str]:
@@ -157,8 +159,6 @@ class Live:
 
     client: Client
     model: ScriptedModel
-    cwd: Path
-    home: Path
     transport: LoggedTransport
 
     async def first(self, kind: type[FrameT], where: Callable[[FrameT], bool] = lambda frame: True) -> FrameT:
@@ -168,6 +168,8 @@ class Live:
     async def nth(
         self, number: int, kind: type[FrameT], where: Callable[[FrameT], bool] = lambda frame: True
     ) -> FrameT:
+        """The `number`-th frame of this kind, counted from 1."""
+
         def find() -> FrameT | None:
             found = [frame for frame in self.all(kind) if where(frame)]
             return found[number - 1] if len(found) >= number else None
@@ -199,7 +201,7 @@ class Live:
 
 
 def _results_told(model: ScriptedModel) -> list[str]:
-    """The texts of all tool results in the newest main request that has any."""
+    """The texts of all tool results that the newest request of the main conversation carries, in order."""
     requests = model.requests_in("main")
     if not requests:
         return []
@@ -227,21 +229,16 @@ def said(frame: Frame) -> str:
 Reaction: TypeAlias = Answer | Callable[[Ask], Answer | Awaitable[Answer]]
 
 
-@dataclass
 class Asks:
     """An `on_ask` that remembers what it was asked. Answers in order; the last one answers all that follow."""
 
-    reactions: Sequence[Reaction] = (Allow(),)
-    asked: list[Ask] = field(default_factory=list)
-    _changed: asyncio.Event = field(default_factory=asyncio.Event)
-
     def __init__(self, *reactions: Reaction) -> None:
-        self.reactions = reactions or (Allow(),)
-        self.asked = []
+        self.asked: list[Ask] = []
+        self._reactions = reactions or (Allow(),)
         self._changed = asyncio.Event()
 
     async def __call__(self, ask: Ask) -> Answer:
-        reaction = self.reactions[min(len(self.asked), len(self.reactions) - 1)]
+        reaction = self._reactions[min(len(self.asked), len(self._reactions) - 1)]
         self.asked.append(ask)
         self._changed.set()
         answer = reaction(ask) if callable(reaction) else reaction

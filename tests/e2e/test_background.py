@@ -43,25 +43,24 @@ async def test_a_background_agent_that_needs_permission(world: World, cli: Claud
     script = [subagent(cli, "the long job", run_in_background=True), "It has started.", "It is done."]
     asks = HeldAsks()
     async with world.live(script, on_ask=asks, conversations=job) as live:
-        async with live.client.turn("Do it in the background") as turn:
-            if by_version(cli, {"2.1.37": False, "2.1.197": True}):
-                assert (await turn.wait()).result == "It has started."
-                (ask,) = await asks.wait(1)
-                assert ask.agent_id is not None
-                assert list(live.client.background_tasks.values()) == ["A job"]
-                asks.answer(ask, Allow())
-                second = await live.nth(2, Result)
-                assert second.from_background
-                assert (world.cwd / "made").is_dir()
-                observe("background: an agent's tool that needs permission", "is asked, with agent_id")
-            else:
-                await turn.wait()
-                await live.model.wait_for_requests(2, conversation="the long job")
-                assert not asks.asked
-                assert not (world.cwd / "made").exists()
-                observe("background: an agent's tool that needs permission", "is denied without being asked")
+        first = await live.client.run("Do it in the background")
+        is_asked = by_version(cli, {"2.1.37": False, "2.1.197": True})
+        running = list(live.client.background_tasks.values())
+        if is_asked:
+            assert first.result == "It has started."
+            (ask,) = await asks.wait(1)
+            assert ask.agent_id is not None
+            asks.answer(ask, Allow())
+            assert (await live.nth(2, Result)).from_background
+            observe("background: an agent's tool that needs permission", "is asked, with agent_id")
+        else:
+            await live.model.wait_for_requests(2, conversation="the long job")
+            assert not asks.asked
+            observe("background: an agent's tool that needs permission", "is denied without being asked")
+        assert (world.cwd / "made").exists() is is_asked
         said = [f"{result.result} ({origin(result)})" for result in live.results]
         observe("background: results of a turn that starts an agent in the background", "; ".join(said))
+        assert running == (["A job"] if is_asked else [])
         assert not live.client.background_tasks
 
 

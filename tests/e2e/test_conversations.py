@@ -97,8 +97,9 @@ async def test_clear_begins_a_new_conversation(world: World, cli: ClaudeCLI, obs
 
 
 async def test_compact_keeps_the_session(world: World, observe: Observe) -> None:
-    async with world.live(["Nice to meet you.", "Who?"]) as live:
+    async with world.live(["Nice to meet you.", "You are welcome.", "Who?"]) as live:
         await live.client.run("My name is Ada")
+        await live.client.run("Thank you")
         before = live.client.session_id
         assert (await live.client.run("/compact")).ok
         assert (await live.client.run("What is my name?")).result == "Who?"
