@@ -39,8 +39,8 @@ DEADLINE = 60.0
 GUARD = 120.0
 """How long a client may live in a test: shorter than the test's own time limit, so that the traceback says where."""
 
-SILENCE = 3.0
-"""How long to wait for the answer that 2.1.37 never gives to control requests it does not know."""
+PATIENCE = {"2.1.37": 4.0, "2.1.52": 30.0}
+"""How long to wait for the answer to a control request: 2.1.37 gives none to those it does not know."""
 
 T = TypeVar("T")
 FrameT = TypeVar("FrameT", bound=Frame)
@@ -285,10 +285,10 @@ def subagent(cli: ClaudeCLI, prompt: str, **more: Any) -> ToolUse:
     return ToolUse(name, {"description": "A job", "prompt": prompt, "subagent_type": "general-purpose", **more})
 
 
-async def answer_to(live: Live, subtype: str, **fields: object) -> str:
+async def answer_to(live: Live, cli: ClaudeCLI, subtype: str, **fields: object) -> str:
     """What became of a control request, in the words of the table."""
     try:
-        await live.client.control(subtype, timeout=SILENCE, **fields)
+        await live.client.control(subtype, timeout=by_version(cli, PATIENCE), **fields)
     except ControlRefused as refused:
         return f"error: {refused.error}" + (f" (error_code {refused.code})" if refused.code else "")
     except ControlExpired:

@@ -22,7 +22,7 @@ JOB = bash("until [ -e go ]; do sleep 0.05; done; touch finished", run_in_backgr
 
 BASH_ALLOWED = Options(allowed_tools=["Bash"])
 
-PATIENCE = 8.0
+LONG_ENOUGH = 8.0
 """Longer than the 5 seconds after which 2.1.197 gives up on background work."""
 
 STARTS_A_TURN = {"2.1.37": False, "2.1.52": True}
@@ -30,7 +30,7 @@ STARTS_A_TURN = {"2.1.37": False, "2.1.52": True}
 
 
 def origin(result: Result) -> str:
-    return result.origin.kind or "" if result.origin else "no origin"
+    return f"origin {result.origin.kind}" if result.origin else "no origin"
 
 
 def task_frames(live: Live) -> str:
@@ -58,8 +58,9 @@ async def test_a_background_agent_that_needs_permission(world: World, cli: Claud
             assert not asks.asked
             observe("background: an agent's tool that needs permission", "is denied without being asked")
         assert (world.cwd / "made").exists() is is_asked
-        said = [f"{result.result} ({origin(result)})" for result in live.results]
-        observe("background: results of a turn that starts an agent in the background", "; ".join(said))
+        when = {"It has started.": "at once", "It is done.": "after the agent"}
+        said = [f"{when[result.result or '']} ({origin(result)})" for result in live.results]
+        observe("background: results of a turn that starts an agent in the background", ", then ".join(said))
         assert running == (["A job"] if is_asked else [])
         assert not live.client.background_tasks
 
@@ -111,7 +112,7 @@ async def test_end_of_input_while_a_background_command_runs(world: World, cli: C
         assert (await live.client.run("Start it")).result == "It runs."
         live.transport.close_input()
         waits = by_version(cli, {"2.1.37": False, "2.1.52": True, "2.1.197": False, "2.1.325": True})
-        assert await stays(live, PATIENCE) is waits
+        assert await stays(live, LONG_ENOUGH) is waits
         (world.cwd / "go").touch()
         with pytest.raises(ProcessExited) as ended:
             await read_to_the_end(live)
@@ -141,12 +142,12 @@ async def read_to_the_end(live: Live) -> None:
 TASK_ID = r"with ID: (\w+)"
 
 
-async def test_a_task_can_be_stopped(world: World, observe: Observe) -> None:
+async def test_a_task_can_be_stopped(world: World, cli: ClaudeCLI, observe: Observe) -> None:
     async with world.live([JOB, "It runs.", "It was stopped."], options=BASH_ALLOWED) as live:
         assert (await live.client.run("Start it")).result == "It runs."
         found = re.search(TASK_ID, await live.tool_result_text())
         assert found
-        answer = await answer_to(live, "stop_task", task_id=found[1])
+        answer = await answer_to(live, cli, "stop_task", task_id=found[1])
         # Whatever the CLI has to say about the task comes before this turn's result.
         assert (await live.client.run("And now?")).ok
         told = [frame.status for frame in live.all(TaskNotification)]

@@ -44,8 +44,8 @@ async def test_resume_goes_on_under_the_same_id(world: World, observe: Observe) 
         assert remembers(live.model.requests_in()[0])
         assert live.client.session_id == before
         replayed = "Nice to meet you." in str([frame.data for frame in live.transport.log.frames])
-        observe("resume: session id", "kept" if result.session_id == before else "new")
-        observe("resume: earlier messages", "replayed" if replayed else "not replayed")
+        observe("resume: session id with resume", "kept" if result.session_id == before else "new")
+        observe("resume: messages from before", "replayed" if replayed else "not replayed")
 
 
 async def test_fork_goes_on_under_a_new_id(world: World, observe: Observe) -> None:

@@ -86,7 +86,7 @@ async def test_messages_that_wait_behind_an_interrupted_turn(world: World, obser
                 await live.client.interrupt()
                 await first.wait()
                 try:
-                    fate = f"runs: {(await second.wait()).result}"
+                    fate = f"runs afterwards: {outcome_of(await second.wait())}"
                 except MessageDropped as dropped:
                     fate = str(dropped)
         observe("interrupt: with a message queued behind the turn", fate)
