@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from handrail.protocol.frames import BackgroundTasksChanged, Frame, TaskNotification, TaskStarted
+from handrail.protocol.frames import BackgroundTasksChanged, Frame, TaskNotification, TaskStarted, User
 
 __all__ = ["TASK_FRAMES", "BackgroundTasks"]
 
-TASK_FRAMES: frozenset[type[Frame]] = frozenset({BackgroundTasksChanged, TaskStarted, TaskNotification})
+TASK_FRAMES: frozenset[type[Frame]] = frozenset({BackgroundTasksChanged, TaskStarted, TaskNotification, User})
+
+
+SHORT_OUTPUT = 4096
+"""The output of a tool that stops a task is short; longer ones are not worth decoding to find out."""
 
 
 class BackgroundTasks:
@@ -23,4 +27,14 @@ class BackgroundTasks:
             case TaskStarted() if frame.is_backgrounded or frame.task_type == "local_bash":
                 self.running[frame.task_id] = frame.description
             case TaskNotification(task_id=task_id):
+                self.running.pop(task_id, None)
+            case User() if self.running:
+                self._on_tool_result(frame)
+
+    def _on_tool_result(self, frame: User) -> None:
+        """Older CLIs say only in the stopping tool's output that a task was stopped."""
+        if len(bytes(frame.tool_use_result_json)) > SHORT_OUTPUT:
+            return
+        match frame.tool_use_result:
+            case {"task_id": str(task_id), "message": str(message)} if message.startswith("Successfully stopped"):
                 self.running.pop(task_id, None)
