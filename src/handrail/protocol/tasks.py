@@ -24,7 +24,7 @@ class BackgroundTasks:
         match frame:
             case BackgroundTasksChanged(tasks=tasks):
                 self.running = {task.task_id: task.description or "" for task in tasks}
-            case TaskStarted() if frame.is_backgrounded or frame.task_type == "local_bash":
+            case TaskStarted() if _goes_on(frame):
                 self.running[frame.task_id] = frame.description
             case TaskNotification(task_id=task_id):
                 self.running.pop(task_id, None)
@@ -38,3 +38,10 @@ class BackgroundTasks:
         match frame.tool_use_result:
             case {"task_id": str(task_id), "message": str(message)} if message.startswith("Successfully stopped"):
                 self.running.pop(task_id, None)
+
+
+def _goes_on(task: TaskStarted) -> bool:
+    """Whether a task outlives its turn. Where the CLI does not say, agents that do are announced with their prompt."""
+    if task.is_backgrounded is not None:
+        return task.is_backgrounded
+    return task.task_type == "local_bash" or (task.task_type == "local_agent" and task.prompt is not None)
