@@ -30,6 +30,7 @@ __all__ = [
     "Samples",
     "SessionGate",
     "Verdict",
+    "clean_environment",
     "cpu_seconds",
 ]
 
@@ -167,7 +168,9 @@ class SessionGate(Gate):
 
     def run(self, contender: Contender, place: Place) -> Measured:
         command = [sys.executable, "-m", "bench.inside", self.name, contender.name, str(place.path)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=RUN_TIMEOUT, check=False, env=_env())
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, timeout=RUN_TIMEOUT, check=False, env=clean_environment()
+        )
         if done.returncode != 0:
             raise RuntimeError(f"{contender.name} failed at {self.name}:\n{done.stderr.decode(errors='replace')}")
         measured: Measured = json.loads(done.stdout.splitlines()[-1])
@@ -180,7 +183,7 @@ def cpu_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _env() -> dict[str, str]:
-    """Nothing that would make one contender behave differently from the other."""
+def clean_environment() -> dict[str, str]:
+    """Nothing in it that would make one contender behave differently from the other, or keep Python from caching."""
     dropped = ("ANTHROPIC_", "CLAUDE", "PYTHON")
     return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}

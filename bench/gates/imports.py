@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from bench.common import AT_MOST, Contender, Gate, Place, Samples, Verdict
+from bench.common import AT_MOST, Contender, Gate, Place, Samples, Verdict, clean_environment
 
 STATEMENTS = {
     "handrail": "import handrail",
@@ -31,7 +31,7 @@ class Imports(Gate):
     def prepare(self, place: Place, *, quick: bool) -> None:
         """Write the compiled modules, so that nobody pays for that below."""
         for statement in STATEMENTS.values():
-            subprocess.run([sys.executable, "-c", statement], capture_output=True, check=False)
+            subprocess.run([sys.executable, "-c", statement], capture_output=True, check=False, env=clean_environment())
 
     def run(self, contender: Contender, place: Place) -> Mapping[str, float]:
         return {"cpu_ms": min(cpu_of(STATEMENTS[contender.name]) for _ in range(REPEATS)) * 1e3}
@@ -50,7 +50,7 @@ class Imports(Gate):
 
 def cpu_of(statement: str) -> float:
     """CPU seconds of a process that runs one statement."""
-    process = os.posix_spawn(sys.executable, [sys.executable, "-c", statement], os.environ)
+    process = os.posix_spawn(sys.executable, [sys.executable, "-c", statement], clean_environment())
     _, status, usage = os.wait4(process, 0)
     assert status == 0, f"{statement!r} failed"
     return usage.ru_utime + usage.ru_stime
