@@ -12,8 +12,23 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 REAL_CLI_TIMEOUT = 300
+
+# How long an example takes says nothing on a machine that does other things too.
+settings.register_profile("handrail", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("handrail")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def directories_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
+    """Neither the policies of whoever runs the tests nor what they granted may count, or be changed."""
+    directory = tmp_path_factory.mktemp("handrail")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("CONFIG", "STATE", "RUNTIME"):
+            patch.setenv(f"HANDRAIL_{name}_DIR", str(directory / name.lower()))
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

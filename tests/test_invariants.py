@@ -9,10 +9,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.errors import LocalProtocolError
-from handrail.protocol.asks import Allow, Answer, Ask
+from handrail.policy.describe import describe
+from handrail.policy.files import Disk
+from handrail.policy.policy import Policy
+from handrail.protocol.asks import ASK_SUBTYPES, Allow, Answer, Ask, ask_from
 from handrail.protocol.connection import Answered, Asked, Cancelled, Connection
 from handrail.protocol.frames import Frame, Malformed, Result
 from handrail.protocol.launch import child_environment
@@ -128,6 +132,46 @@ async def test_invariant_a_timeout_is_not_a_denial(tmp_path: Path) -> None:
     answer = cli.find("control_response")
     assert answer is not None
     assert answer["response"]["response"]["behavior"] == "allow"
+
+
+def asks_of(path: Path) -> list[Ask]:
+    """Every ask of a recorded session."""
+    connection = Connection()
+    for line in lines_of(path):
+        connection.receive_data(line + b"\n")
+    requests = [event.request for event in connection.events() if isinstance(event, Asked)]
+    return [ask_from(request.id, request.body) for request in requests if request.subtype in ASK_SUBTYPES]
+
+
+def strings_in(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return {text for item in value.values() for text in strings_in(item)}
+    if isinstance(value, list | tuple):
+        return {text for item in value for text in strings_in(item)}
+    return {value} if isinstance(value, str) else set()
+
+
+@recorded
+def test_invariant_what_you_see_is_what_runs(path: Path) -> None:
+    for ask in asks_of(path):
+        description = describe(ask, cwd="/home/dev/project", home="/home/dev", files=Disk(), plan=ask.plan)
+        shown = "\n".join(strings_in(msgspec.to_builtins(description)))
+        for text in strings_in(ask.input):
+            for line in text.splitlines():
+                assert line in shown
+
+
+@recorded
+def test_invariant_a_policy_binds(path: Path) -> None:
+    """Whatever was asked in a recorded session: what a rule denies or wants asked is not allowed in any mode."""
+    for ask in asks_of(path):
+        if not ask.tool_name or ask.kind != "permission":
+            continue
+        for behavior in ("deny", "ask"):
+            policy = Policy.of("trusted", allow=[ask.tool_name], **{behavior: [ask.tool_name]})
+            for mode in ("default", "acceptEdits", "plan", "bypassPermissions"):
+                ruling = policy.judge(ask.tool_name, ask.input, cwd="/home/dev/project", home="/home/dev", mode=mode)
+                assert ruling.behavior == behavior
 
 
 async def test_invariant_no_orphans(tmp_path: Path) -> None:

@@ -14,11 +14,12 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 MAY_IMPORT = {
     "errors": set[str](),
     "protocol": {"errors"},
+    "policy": {"errors", "protocol"},
     "transports": {"errors", "protocol"},
-    "sessions": {"errors", "protocol", "transports"},
-    "testing": {"errors", "protocol", "transports", "sessions"},
-    "cli": {"errors", "protocol", "transports", "sessions", "testing"},
-    "__init__": {"errors", "protocol", "sessions"},
+    "sessions": {"errors", "protocol", "policy", "transports"},
+    "testing": {"errors", "protocol", "policy", "transports", "sessions"},
+    "cli": {"errors", "protocol", "policy", "transports", "sessions", "testing"},
+    "__init__": {"errors", "protocol", "policy", "sessions"},
     "__main__": {"cli"},
 }
 """Each part of the package, and the parts below it."""

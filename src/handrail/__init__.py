@@ -11,23 +11,47 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from handrail.errors import (
+        AlreadyDecided,
+        AskClosed,
+        BudgetSpent,
         ClientClosed,
         CLINotFound,
         ControlError,
         ControlExpired,
         ControlRefused,
+        DecisionRefused,
         HandrailError,
         InvalidOptions,
+        InvalidPolicy,
+        InvalidRule,
         LaunchError,
         LocalProtocolError,
         MessageDropped,
+        PolicyError,
         ProcessError,
         ProcessExited,
+        SelfApproval,
+        StaleDigest,
+        UnfitAnswer,
     )
-    from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny, DialogResult, Elicited
+    from handrail.policy.loading import PolicySource
+    from handrail.policy.plan import (
+        ApproveInFreshContext,
+        ApprovePlan,
+        EnterPlan,
+        ImplementNow,
+        OutlinePlan,
+        RejectPlan,
+        RevisePlan,
+    )
+    from handrail.policy.policy import Policy
+    from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny, DialogResult, Elicited, Failed
     from handrail.protocol.frames import Assistant, Frame, Init, Malformed, Result, StreamEvent, User
     from handrail.protocol.options import Options
+    from handrail.protocol.state import AskState
+    from handrail.sessions.asks import Actor, AskChange, Decision
     from handrail.sessions.client import Client, connect, query
+    from handrail.sessions.decisions import Successor
     from handrail.sessions.hooks import (
         Hook,
         HookAnswer,
@@ -47,40 +71,65 @@ if TYPE_CHECKING:
     from handrail.sessions.turn import Turn
 
 __all__ = [
+    "Actor",
     "Allow",
+    "AlreadyDecided",
     "Answer",
     "Answers",
+    "ApproveInFreshContext",
+    "ApprovePlan",
     "Ask",
+    "AskChange",
+    "AskClosed",
+    "AskState",
     "Assistant",
+    "BudgetSpent",
     "CLINotFound",
     "Client",
     "ClientClosed",
     "ControlError",
     "ControlExpired",
     "ControlRefused",
+    "Decision",
+    "DecisionRefused",
     "Deny",
     "DialogResult",
     "Elicited",
+    "EnterPlan",
+    "Failed",
     "Frame",
     "HandrailError",
     "Hook",
     "HookAnswer",
     "HookContext",
+    "ImplementNow",
     "Init",
     "InvalidOptions",
+    "InvalidPolicy",
+    "InvalidRule",
     "LaunchError",
     "LocalProtocolError",
     "Malformed",
     "MessageDropped",
     "Options",
+    "OutlinePlan",
+    "Policy",
+    "PolicyError",
+    "PolicySource",
     "ProcessError",
     "ProcessExited",
+    "RejectPlan",
     "Result",
+    "RevisePlan",
+    "SelfApproval",
+    "StaleDigest",
     "StreamEvent",
+    "Successor",
     "Tool",
     "ToolDecision",
     "ToolServer",
     "Turn",
+    "UnfitAnswer",
     "User",
     "add_context",
     "allow_tool",
@@ -97,10 +146,37 @@ __all__ = [
 ]
 
 _HOME = {
-    "handrail.protocol.asks": ("Allow", "Answer", "Answers", "Ask", "Deny", "DialogResult", "Elicited"),
+    "handrail.policy.loading": ("PolicySource",),
+    "handrail.policy.plan": (
+        "ApproveInFreshContext",
+        "ApprovePlan",
+        "EnterPlan",
+        "ImplementNow",
+        "OutlinePlan",
+        "RejectPlan",
+        "RevisePlan",
+    ),
+    "handrail.policy.policy": ("Policy",),
+    "handrail.protocol.asks": (
+        "Allow",
+        "Answer",
+        "Answers",
+        "Ask",
+        "Deny",
+        "DialogResult",
+        "Elicited",
+        "Failed",
+    ),
     "handrail.protocol.frames": ("Assistant", "Frame", "Init", "Malformed", "Result", "StreamEvent", "User"),
     "handrail.protocol.options": ("Options",),
+    "handrail.protocol.state": ("AskState",),
+    "handrail.sessions.asks": (
+        "Actor",
+        "AskChange",
+        "Decision",
+    ),
     "handrail.sessions.client": ("Client", "connect", "query"),
+    "handrail.sessions.decisions": ("Successor",),
     "handrail.sessions.hooks": (
         "Hook",
         "HookAnswer",

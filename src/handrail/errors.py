@@ -8,6 +8,16 @@
     ├── LaunchError                the CLI could not be started
     │   ├── CLINotFound            there is no `claude` where Handrail looked
     │   └── InvalidOptions         the options contradict each other
+    ├── DecisionRefused            an answer to an ask was not taken: the ask is as it was
+    │   ├── AlreadyDecided         somebody was faster: who, and when
+    │   ├── AskClosed              nobody can answer it any more: cancelled, expired, lost, or never there
+    │   ├── StaleDigest            what is asked is not what was shown, or the digest is missing
+    │   ├── UnfitAnswer            this answer does not fit this ask: what would is in the message
+    │   └── SelfApproval           the answer comes from a process that the session itself started
+    ├── PolicyError                a policy cannot be used as it is written
+    │   ├── InvalidRule            a rule is malformed
+    │   └── InvalidPolicy          a policy file is malformed: file, line and key are in the message
+    ├── BudgetSpent                the session has cost what it may, and nobody raised the limit
     ├── MessageDropped             the CLI dropped a message unanswered (cancelled, discarded or refused it)
     └── ProcessError               the CLI is gone
         ├── ProcessExited          it exited by itself: exit code and the end of stderr are in the message
@@ -20,18 +30,28 @@ What the *CLI* does wrong is never raised while reading: it is a value in the st
 from __future__ import annotations
 
 __all__ = [
+    "AlreadyDecided",
+    "AskClosed",
+    "BudgetSpent",
     "CLINotFound",
     "ClientClosed",
     "ControlError",
     "ControlExpired",
     "ControlRefused",
+    "DecisionRefused",
     "HandrailError",
     "InvalidOptions",
+    "InvalidPolicy",
+    "InvalidRule",
     "LaunchError",
     "LocalProtocolError",
     "MessageDropped",
+    "PolicyError",
     "ProcessError",
     "ProcessExited",
+    "SelfApproval",
+    "StaleDigest",
+    "UnfitAnswer",
 ]
 
 
@@ -82,6 +102,55 @@ class CLINotFound(LaunchError):
 
 class InvalidOptions(LaunchError):
     """The options contradict each other or cannot be passed to the CLI."""
+
+
+class DecisionRefused(HandrailError):
+    """An answer to an ask was not taken. The ask is as it was; nothing reached the CLI."""
+
+
+class AlreadyDecided(DecisionRefused):
+    """The ask was answered before: by `actor`, at `at` (seconds since the epoch)."""
+
+    def __init__(self, message: str, *, actor: str, at: float) -> None:
+        super().__init__(message)
+        self.actor = actor
+        self.at = at
+
+
+class AskClosed(DecisionRefused):
+    """The ask can no longer be answered; `state` says why: cancelled, expired, lost or unknown."""
+
+    def __init__(self, message: str, *, state: str) -> None:
+        super().__init__(message)
+        self.state = state
+
+
+class StaleDigest(DecisionRefused):
+    """The digest is missing, or is not that of what is asked now: look again, then answer."""
+
+
+class UnfitAnswer(DecisionRefused):
+    """The answer does not fit the ask: wrong kind, incomplete, or against the form's schema."""
+
+
+class SelfApproval(DecisionRefused):
+    """The answer comes from a process that descends from the session it would approve."""
+
+
+class PolicyError(HandrailError):
+    """A policy cannot be used as it is written."""
+
+
+class InvalidRule(PolicyError):
+    """A permission rule is malformed."""
+
+
+class InvalidPolicy(PolicyError):
+    """A policy file is malformed; the message names the file, the line and the key."""
+
+
+class BudgetSpent(HandrailError):
+    """The session's budget is spent and was not raised: the message was not sent."""
 
 
 class MessageDropped(HandrailError):

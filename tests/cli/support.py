@@ -27,7 +27,8 @@ from handrail.cli.app import app
 from handrail.cli.ask_view import Asking
 from handrail.cli.prompts import Asker
 from handrail.cli.style import make_console
-from handrail.protocol.asks import Answer, Ask, ask_from
+from handrail.protocol.asks import Ask, ask_from
+from handrail.sessions.asks import AnyAnswer
 
 DEADLINE = 30.0
 NOT_INHERITED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "EDITOR", "VISUAL")
@@ -69,7 +70,7 @@ class PreparedTypist:
 
 async def answered(
     ask: Ask, *lines: str | type[Exception], asking: Asking | None = None, edited: str | OSError | None = None
-) -> tuple[Answer, str]:
+) -> tuple[AnyAnswer, str]:
     """The answer that these lines give to an ask, and what the person saw."""
     console = make_console(io.StringIO(), width=100)
     answer = await Asker(console, PreparedTypist(lines, edited)).answer(ask, asking or Asking())

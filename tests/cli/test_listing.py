@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from handrail.cli.ask_view import Asking, ask_panel
-from handrail.cli.listing import diff_listing, text_listing
-from handrail.cli.tools import call_input
+from handrail.cli.listing import diff_listing, hunk_listing, text_listing
+from handrail.policy.diffs import unified_hunks
+from handrail.policy.visible import visible
 
 from .support import permission, plain
 
@@ -38,12 +39,12 @@ def test_several_lines_are_numbered_so_that_folds_show(texts: list[str], width: 
 
 
 def test_a_diff_shows_both_sides() -> None:
-    shown = plain(diff_listing("a\nb\nc", "a\nB\nc"))
+    shown = plain(diff_listing("a\nb\nc\n", "a\nB\nc\n"))
     assert shown.splitlines() == ["  a", "- b", "+ B", "  c"]
 
 
 def test_a_diff_shows_a_newline_at_the_end_and_hidden_characters() -> None:
-    assert plain(diff_listing("a", "a\n")).splitlines() == ["  a", "+ "]
+    assert plain(diff_listing("a\n", "a")).splitlines() == ["- a", "+ a", "  no newline at the end"]
     assert plain(diff_listing("a", "a\u200b")).splitlines() == ["- a", "+ a<U+200B>"]
     assert "no change" in plain(diff_listing("a", "a"))
 
@@ -54,26 +55,50 @@ def test_distant_changes_are_set_apart() -> None:
     assert "⋮" in shown
 
 
-names = st.one_of(st.sampled_from(["command", "file_path", "old_string", "new_string", "content"]), st.text(min_size=1))
+def test_a_diff_of_a_file_is_numbered_and_says_what_it_leaves_out() -> None:
+    before = "".join(f"line {number}\n" for number in range(1, 31))
+    after = before.replace("line 10\n", "ten\n").replace("line 25\n", "")
+    shown = plain(hunk_listing(unified_hunks(before, after), 30)).splitlines()
+    assert shown == [
+        "     ⋮ 6 unchanged lines",
+        *(f"{number:>2}   line {number}" for number in (7, 8, 9)),
+        "10 - line 10",
+        "10 + ten",
+        *(f"{number:>2}   line {number}" for number in (11, 12, 13)),
+        "     ⋮ 8 unchanged lines",
+        *(f"{number:>2}   line {number}" for number in (22, 23, 24)),
+        "25 - line 25",
+        *(f"{number - 1:>2}   line {number}" for number in (26, 27, 28)),
+        "     ⋮ 2 unchanged lines",
+    ]
+
+
+names = st.one_of(st.sampled_from(["command", "file_path", "content", "url", "plan"]), st.text(min_size=1))
 values = st.one_of(words, st.integers(), st.booleans(), st.lists(words))
+tools = st.sampled_from(["Bash", "Edit", "Write", "WebFetch", "ExitPlanMode", "mcp__a__b", "Other"])
 
 
+@settings(deadline=None)
 @example({"a key that is longer than the terminal is wide " * 3: "the value"}, 40, "Other")
-@given(st.dictionaries(names, values), st.integers(20, 120), st.sampled_from(["Bash", "Edit", "Write", "Other"]))
+@given(st.dictionaries(names, values), st.integers(20, 120), tools)
 def test_every_field_of_an_input_is_shown(fields: dict[str, object], width: int, tool: str) -> None:
-    # An edit is shown as a difference, line by line.
-    if not {"file_path", "old_string", "new_string"} <= fields.keys():
-        squeezed = "".join("".join(plain(part, width).split()) for part in call_input(tool, fields))
-        for value in fields.values():
-            if isinstance(value, str):
-                assert "".join(value.split()) in squeezed
+    shown = squeezed(plain(ask_panel(permission(tool, fields), Asking()), width))
+    for name, value in fields.items():
+        # A plan is read as Markdown; a file of no lines has none to show.
+        if isinstance(value, str) and name != "plan":
+            assert squeezed(visible(value)) in shown
 
 
+def squeezed(text: str) -> str:
+    """`text` without the frame around it and without spaces, which the folds may move."""
+    return "".join(text.replace("│", "").split())
+
+
+@settings(deadline=None)
 @given(st.dictionaries(st.text(min_size=1), values, min_size=1), st.integers(20, 120))
 def test_the_panel_around_an_ask_cuts_nothing_off(fields: dict[str, object], width: int) -> None:
     shown = plain(ask_panel(permission("Other", fields), Asking()), width)
-    squeezed = "".join(shown.replace("│", "").split())
     assert all(cell_len(line) <= width for line in shown.splitlines())
     for value in fields.values():
         if isinstance(value, str):
-            assert "".join(value.split()) in squeezed
+            assert squeezed(visible(value)) in squeezed(shown)

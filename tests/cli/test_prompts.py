@@ -5,10 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
+from handrail import (
+    ApproveInFreshContext,
+    ApprovePlan,
+    EnterPlan,
+    ImplementNow,
+    OutlinePlan,
+    RejectPlan,
+    RevisePlan,
+)
 from handrail.cli.ask_view import Asking
 from handrail.cli.prompts import PromptInterrupted
+from handrail.policy.plan import PlanContext
 from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult, Elicited, answer_body, ask_from
 
 from .support import answered, permission
@@ -167,39 +178,113 @@ async def test_a_tool_of_an_mcp_server() -> None:
 
 # ---------------------------------------------------------------- plans
 
-PLAN = permission("ExitPlanMode", {"plan": "# Steps\n\n1. Look\n2. Leap", "planFilePath": "/h/plan.md"})
+PLAN = msgspec.structs.replace(
+    permission("ExitPlanMode", {"plan": "# Steps\n\n1. Look\n2. Leap", "planFilePath": "/h/plan.md"}),
+    plan="# Steps\n\n1. Look\n2. Leap",
+)
+NEWEST = PlanContext(cli_version="2.1.325", context_used=38.4)
+LAUNCHED_FOR_BYPASS = PlanContext(cli_version="2.1.325", bypass_available=True)
 
 
-@pytest.mark.parametrize(("typed", "mode"), [("y", "default"), ("a", "acceptEdits")])
-async def test_approving_a_plan_sets_the_mode_in_the_answer(typed: str, mode: str) -> None:
-    answer, seen = await answered(PLAN, typed)
-    assert answer == Allow(updated_permissions=({"type": "setMode", "mode": mode, "destination": "session"},))
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("y", ApprovePlan("default")),
+        ("a", ApprovePlan("acceptEdits")),
+        ("f", ApproveInFreshContext("acceptEdits")),
+        ("c", ApprovePlan(compact=True)),
+        ("o", OutlinePlan()),
+        ("r", RejectPlan()),
+    ],
+)
+async def test_what_can_be_answered_to_a_plan(typed: str, expected: object) -> None:
+    answer, seen = await answered(PLAN, typed, asking=Asking(plan=NEWEST))
+    assert answer == expected
     assert "Leap" in seen
     assert "/h/plan.md" in seen
+    assert "(38 % used)" in seen
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"), [("b", ApprovePlan("bypassPermissions")), ("fb", ApproveInFreshContext("bypassPermissions"))]
+)
+async def test_bypassing_permissions_is_offered_only_where_it_works(typed: str, expected: object) -> None:
+    assert (await answered(PLAN, typed, asking=Asking(plan=LAUNCHED_FOR_BYPASS)))[0] == expected
+    answer, seen = await answered(PLAN, typed, "r", asking=Asking(plan=NEWEST))
+    assert answer == RejectPlan()
+    assert "Please type one of" in seen
 
 
 async def test_keeping_on_planning_with_feedback() -> None:
     answer, _ = await answered(PLAN, "n", "look twice")
-    assert answer == Deny("look twice")
+    assert answer == RevisePlan("look twice")
 
 
-async def test_an_edited_plan_goes_with_the_approval() -> None:
-    answer, seen = await answered(PLAN, "e", "y", edited="Just leap.")
-    assert isinstance(answer, Allow)
-    assert answer.updated_input is not None
-    assert answer.updated_input["plan"] == "Just leap."
+async def test_feedback_that_is_empty_is_not_sent() -> None:
+    answer, seen = await answered(PLAN, "n", "", "r")
+    assert answer == RejectPlan()
+    assert "nothing is sent" in seen
+
+
+async def test_an_edited_plan_is_shown_again_and_goes_with_the_approval() -> None:
+    answer, seen = await answered(PLAN, "e", "y", edited="Just leap.", asking=Asking(plan=NEWEST))
+    assert answer == ApprovePlan("acceptEdits", plan="Just leap.")
     assert "Just leap." in seen
 
 
+async def test_an_older_cli_gets_an_edited_plan_in_a_fresh_context() -> None:
+    old = Asking(plan=PlanContext(cli_version="2.1.62"))
+    answer, _ = await answered(PLAN, "e", "y", edited="Just leap.", asking=old)
+    assert answer == ApproveInFreshContext("acceptEdits", plan="Just leap.")
+
+
+@pytest.mark.parametrize("edited", ["", "# Steps\n\n1. Look\n2. Leap\n", OSError("no editor")])
+async def test_an_edit_that_changes_nothing_asks_again(edited: Any) -> None:
+    answer, seen = await answered(PLAN, "e", "r", edited=edited, asking=Asking(plan=NEWEST))
+    assert answer == RejectPlan()
+    assert "Nothing is changed" in seen
+
+
+async def test_an_edited_plan_can_be_thrown_away() -> None:
+    answer, _ = await answered(PLAN, "e", "n", "a", edited="Just leap.", asking=Asking(plan=NEWEST))
+    assert answer == ApprovePlan("acceptEdits")
+
+
+@pytest.mark.parametrize(("typed", "allowed"), [("y", True), ("n", False)])
+async def test_what_the_plan_asks_leave_for_is_shown_as_rules(typed: str, allowed: bool) -> None:
+    prompts = {"allowedPrompts": [{"tool": "Bash", "prompt": "run `npm test`"}]}
+    ask = msgspec.structs.replace(PLAN, input={**PLAN.input, **prompts})
+    answer, seen = await answered(ask, "a", typed, asking=Asking(plan=NEWEST))
+    assert answer == ApprovePlan("acceptEdits", allow_prompts=allowed)
+    assert "Bash(npm test" in seen
+
+
+@pytest.mark.parametrize(("typed", "expected"), [("y", ApprovePlan("default")), ("n", RejectPlan())])
+async def test_without_a_plan_there_is_yes_and_no(typed: str, expected: object) -> None:
+    assert (await answered(permission("ExitPlanMode", {}), typed))[0] == expected
+
+
 async def test_a_plan_that_is_only_in_the_tool_call() -> None:
-    asking = Asking(call={"plan": "Leap at once."})
-    _, seen = await answered(permission("ExitPlanMode", {}), "y", asking=asking)
+    ask = msgspec.structs.replace(permission("ExitPlanMode", {}), plan="Leap at once.")
+    _, seen = await answered(ask, "y")
     assert "Leap at once." in seen
 
 
 async def test_entering_plan_mode() -> None:
-    assert (await answered(permission("EnterPlanMode", {}), "y"))[0] == Allow()
-    assert isinstance((await answered(permission("EnterPlanMode", {}), "n"))[0], Deny)
+    assert (await answered(permission("EnterPlanMode", {}), "y"))[0] == EnterPlan()
+    assert (await answered(permission("EnterPlanMode", {}), "n"))[0] == ImplementNow()
+
+
+# ---------------------------------------------------------------- budgets
+
+
+@pytest.mark.parametrize(("typed", "kind"), [("y", Allow), ("n", Deny)])
+async def test_a_budget_that_is_spent(typed: str, kind: type) -> None:
+    spent = {"spent_usd": 5.2, "limit_usd": 5.0}
+    ask = Ask(id="b", kind="budget", request=spent, input=spent, message="$5.20 of $5.00 are spent. Go on?")
+    answer, seen = await answered(ask, typed)
+    assert isinstance(answer, kind)
+    assert "$5.20 of $5.00" in seen
 
 
 # ---------------------------------------------------------------- questions
@@ -242,8 +327,8 @@ async def test_several_questions_one_after_another_keyed_by_their_text() -> None
 
 
 async def test_a_question_may_stay_open() -> None:
-    assert (await answered(question_ask(COLOUR, SIZES), "-", "1"))[0] == Answers({"Which sizes?": ["S"]})
-    assert (await answered(question_ask(COLOUR), "-"))[0] == Answers({})
+    assert (await answered(question_ask(COLOUR, SIZES), "-", "1"))[0] == Answers({"Which sizes?": ["S"]}, partial=True)
+    assert (await answered(question_ask(COLOUR), "-"))[0] == Answers({}, partial=True)
 
 
 async def test_numbers_out_of_range_are_asked_again() -> None:
@@ -295,7 +380,7 @@ async def test_a_form_is_declined_or_cancelled() -> None:
 async def test_an_address_to_open() -> None:
     ask = elicitation(mode="url", url="https://example.org/\u202ecode")
     answer, seen = await answered(ask, "y")
-    assert answer == Elicited("accept", {})
+    assert answer == Elicited("accept")
     assert "https://example.org/<U+202E>code" in seen
 
 

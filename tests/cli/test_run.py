@@ -180,7 +180,7 @@ def test_asks_are_denied_and_it_says_how_to_allow(simulated: Any) -> None:
 
 
 def test_json_is_one_frame_per_line(simulated: Any) -> None:
-    _, run = simulated(sim.turn("Hello.", sim.tool("Bash", {"command": "ls"}), sim.send_raw(b"junk\n")))
+    _, run = simulated(sim.turn("Hello.", sim.tool("Bash", {"command": "make"}), sim.send_raw(b"junk\n")))
     done = handrail(*run, "--json", "hi")
     assert done.returncode == 0
     frames = [json.loads(line) for line in done.stdout.splitlines()]

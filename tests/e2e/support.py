@@ -13,14 +13,17 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from handrail.errors import ControlExpired, ControlRefused
+from handrail.policy.loading import PolicySource
+from handrail.policy.policy import Policy
 from handrail.protocol.asks import Allow, Answer, Ask
 from handrail.protocol.blocks import Text, ToolResult
 from handrail.protocol.blocks import ToolUse as ToolUseBlock
 from handrail.protocol.codec import Codec
 from handrail.protocol.frames import Assistant, Frame, Result, User
 from handrail.protocol.launch import Options, child_environment, command_line
-from handrail.sessions.answering import OnAsk
+from handrail.sessions.asking import OnAsk
 from handrail.sessions.client import Client, connect
+from handrail.sessions.enforcement import with_settings
 from handrail.sessions.hooks import Hook
 from handrail.sessions.mcp import ToolServer
 from handrail.sessions.tools import Tool
@@ -131,13 +134,17 @@ class World:
         on_ask: OnAsk | None = None,
         hooks: Sequence[Hook] = (),
         tools: Sequence[Tool[..., Any] | ToolServer] = (),
+        policy: Policy | PolicySource | None = None,
         conversations: Mapping[str, Script] | None = None,
+        **settings: Any,
     ) -> AsyncIterator[Live]:
-        """A client that is connected to the CLI, whose model plays `script`."""
+        """A client that is connected to the CLI, whose model plays `script`. `settings` are those of `connect`."""
         async with ScriptedModel(script, conversations=conversations) as model, cli_slot(), asyncio.timeout(GUARD):
             chosen = self.complete(options or Options())
-            transport = self._transport(model, chosen)
-            async with connect(chosen, on_ask=on_ask, hooks=hooks, tools=tools, transport=transport) as client:
+            transport = self._transport(model, _with_policy(chosen, policy))
+            async with connect(
+                chosen, on_ask=on_ask, hooks=hooks, tools=tools, policy=policy, transport=transport, **settings
+            ) as client:
                 yield Live(client, model, transport)
 
     def complete(self, options: Options) -> Options:
@@ -151,6 +158,12 @@ class World:
     def _transport(self, model: ScriptedModel, options: Options) -> LoggedTransport:
         argv = command_line(options, self.cli.argv)
         return LoggedTransport(argv, env=self.environment(model, options), cwd=self.cwd)
+
+
+def _with_policy(options: Options, policy: Policy | PolicySource | None) -> Options:
+    if policy is None:
+        return options
+    return with_settings(options, policy if isinstance(policy, Policy) else policy.loaded.policy)
 
 
 @dataclass

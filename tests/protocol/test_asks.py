@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.errors import LocalProtocolError
+from handrail.errors import UnfitAnswer
 from handrail.protocol.asks import (
     Allow,
     Answer,
@@ -100,7 +100,7 @@ def test_answers_keep_the_questions() -> None:
 
 
 def test_answers_keyed_otherwise_than_by_the_question_are_refused() -> None:
-    with pytest.raises(LocalProtocolError, match="Which fruits"):
+    with pytest.raises(UnfitAnswer, match="Which fruits"):
         answer_body(tool_ask("AskUserQuestion", input=QUESTION), Answers({"Fruit": "Fig"}))
 
 
@@ -129,5 +129,5 @@ def test_elicitations_and_dialogs() -> None:
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused_with_what_would(ask: Ask, answer: Any) -> None:
-    with pytest.raises(LocalProtocolError, match="use "):
+    with pytest.raises(UnfitAnswer, match="use "):
         answer_body(ask, answer)

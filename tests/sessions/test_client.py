@@ -428,9 +428,10 @@ async def test_elicitations_and_dialogs_are_asks_too(play: Any) -> None:
     async def decide(ask: Ask) -> Answer:
         return Elicited("accept", {"name": "x"}) if ask.kind == "elicitation" else DialogResult({"ok": True})
 
+    form = {"requested_schema": {"type": "object", "properties": {"name": {"type": "string"}}}}
     cli, options = play(
         sim.turn(
-            sim.request({"subtype": "elicitation", "mcp_server_name": "s", "message": "Name?"}, request_id="e"),
+            sim.request({"subtype": "elicitation", "mcp_server_name": "s", "message": "Name?", **form}, request_id="e"),
             sim.request({"subtype": "request_user_dialog", "dialog_kind": "k", "payload": {}}, request_id="d"),
         )
     )

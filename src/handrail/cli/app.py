@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from handrail.cli.policy import policy
 from handrail.cli.run import run
 
 __all__ = ["app"]
@@ -38,3 +39,4 @@ def handrail(
 
 
 app.command()(run)
+app.add_typer(policy, name="policy")

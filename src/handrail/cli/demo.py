@@ -15,7 +15,7 @@ from typing import Any
 
 from handrail.errors import CLINotFound, HandrailError
 from handrail.protocol.launch import Options, command_line
-from handrail.sessions.answering import OnAsk
+from handrail.sessions.asking import OnAsk
 from handrail.sessions.client import Client, connect
 from handrail.testing import simulated as sim
 from handrail.testing.cli_sandbox import isolated_env
@@ -79,8 +79,8 @@ class Demo:
     paced: bool = False
 
     @asynccontextmanager
-    async def open(self, on_ask: OnAsk) -> AsyncIterator[Client]:
-        """A client for the demo's session. What it needs is gone afterwards."""
+    async def open(self, on_ask: OnAsk, options: Options | None = None) -> AsyncIterator[Client]:
+        """A client for the demo's session, which has options of its own. What it needs is gone afterwards."""
         with TemporaryDirectory(prefix="handrail-demo-", ignore_cleanup_errors=True) as name:
             directory, project = _prepare(name)
             async with AsyncExitStack() as stack:

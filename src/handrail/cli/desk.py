@@ -13,8 +13,10 @@ from handrail.cli.prompts import STOPPED, PromptInterrupted
 from handrail.cli.style import FAILED, NEEDS_YOU
 from handrail.cli.terminal import Terminal
 from handrail.cli.view import View
-from handrail.protocol.asks import ASK_SUBTYPES, Answer, Ask, Deny
+from handrail.policy.plan import PlanContext
+from handrail.protocol.asks import ASK_SUBTYPES, Ask, Deny
 from handrail.protocol.frames import ControlRequest, Frame
+from handrail.sessions.asks import AnyAnswer
 
 __all__ = ["Answerer", "AskDesk"]
 
@@ -24,7 +26,7 @@ CATCH_UP_SECONDS = 0.5
 class Answerer(Protocol):
     """Whoever answers asks."""
 
-    async def answer(self, ask: Ask, asking: Asking) -> Answer:
+    async def answer(self, ask: Ask, asking: Asking) -> AnyAnswer:
         """The answer to `ask`. `PromptInterrupted` means: deny it, and stop the turn."""
 
 
@@ -54,13 +56,13 @@ class AskDesk:
             self._reached[frame.request_id].set()
             await asyncio.sleep(0)
 
-    async def answer(self, ask: Ask, *, waiting: int) -> Answer:
-        """The answer to `ask`; `waiting` says how many others wait behind it."""
+    async def answer(self, ask: Ask, *, waiting: int, plan: PlanContext) -> AnyAnswer:
+        """The answer to `ask`; `waiting` others wait behind it, and answers to plans depend on `plan`."""
         async with self._one_at_a_time:
             await self._catch_up(ask)
             self._free.clear()
             try:
-                return await self._answer(ask, self._facts.asking(ask, waiting=waiting))
+                return await self._answer(ask, self._facts.asking(ask, waiting=waiting, plan=plan))
             finally:
                 self._free.set()
 
@@ -74,7 +76,7 @@ class AskDesk:
         finally:
             self._reached.pop(ask.id, None)
 
-    async def _answer(self, ask: Ask, asking: Asking) -> Answer:
+    async def _answer(self, ask: Ask, asking: Asking) -> AnyAnswer:
         try:
             with self._view.held(), self._listening():
                 return await self._answerer.answer(ask, asking)

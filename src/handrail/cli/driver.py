@@ -16,9 +16,12 @@ from handrail.cli.style import FAILED, NEEDS_YOU, QUIET
 from handrail.cli.terminal import Terminal
 from handrail.cli.view import View
 from handrail.errors import HandrailError
-from handrail.protocol.asks import Answer, Ask, Deny
+from handrail.policy.plan import PlanContext
+from handrail.protocol.asks import Ask, Deny
 from handrail.protocol.frames import Result
-from handrail.sessions.answering import OnAsk
+from handrail.protocol.options import Options
+from handrail.sessions.asking import OnAsk
+from handrail.sessions.asks import AnyAnswer
 from handrail.sessions.client import Client
 from handrail.sessions.following import Following
 from handrail.sessions.readers import FrameReader
@@ -28,7 +31,8 @@ __all__ = ["ExitCode", "Opening", "Run"]
 
 TICK_SECONDS = 0.05
 
-Opening = Callable[[OnAsk], AbstractAsyncContextManager[Client]]
+Opening = Callable[[OnAsk, Options | None], AbstractAsyncContextManager[Client]]
+"""Opens a session for a callback: the one that the command line asks for, or one with these options."""
 
 
 class ExitCode(IntEnum):
@@ -73,17 +77,27 @@ class Run:
         self._main = asyncio.current_task()
         with self._signals(), self._logging(), self._screen():
             try:
-                async with opening(self._on_ask) as client:
-                    self._client = client
-                    return await self._run(client)
+                return await self._run_all(opening)
             except asyncio.CancelledError:
                 if not self._stopped:
                     raise
                 return self._exit_code(None)
 
-    async def _run(self, client: Client) -> int:
+    async def _run_all(self, opening: Opening) -> int:
+        """The session, and those that follow it because a plan was approved in a fresh context."""
+        options, prompt = None, self._prompt
+        while True:
+            async with opening(self._on_ask, options) as client:
+                self._client = client
+                code = await self._run(client, prompt)
+            if client.successor is None or self._stopped:
+                return code
+            options, prompt = client.successor.options, client.successor.prompt
+            self._view.notice(QUIET, "a new session carries out the plan; it knows nothing else")
+
+    async def _run(self, client: Client, prompt: str) -> int:
         frames = client.frames()
-        turn = client.turn(self._prompt)
+        turn = client.turn(prompt)
         try:
             async with turn:
                 await self._follow(frames, turn)
@@ -125,8 +139,13 @@ class Run:
             if following.over(ignore_background=self._stopped):
                 return
 
-    async def _on_ask(self, ask: Ask) -> Answer:
-        answer = await self._desk.answer(ask, waiting=len(self._client.asks) - 1 if self._client else 0)
+    async def _on_ask(self, ask: Ask) -> AnyAnswer:
+        client = self._client
+        answer = await self._desk.answer(
+            ask,
+            waiting=len(client.asks) - 1 if client else 0,
+            plan=client.plan_context if client else PlanContext(),
+        )
         if isinstance(answer, Deny) and answer.interrupt:
             # Told by the answer, the CLI may stop only the subagent that asked.
             self._stop_turn()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handrail.cli.ask_view import Asking
+from handrail.policy.plan import PlanContext
 from handrail.protocol.asks import Ask
 from handrail.protocol.blocks import ToolUse
 from handrail.protocol.frames import Assistant, Frame, Init, TaskStarted
@@ -59,11 +60,12 @@ class Facts:
             parent_tool_use_id = parent.parent if parent else None
         return depth
 
-    def asking(self, ask: Ask, *, waiting: int) -> Asking:
+    def asking(self, ask: Ask, *, waiting: int, plan: PlanContext) -> Asking:
         """What is known around an ask."""
         call = self.call(ask.tool_use_id)
         return Asking(
             who=self._agents.get(ask.agent_id, f"subagent {ask.agent_id}") if ask.agent_id else "",
             call=call.input if call is not None and isinstance(call.input, Mapping) else None,
             waiting=waiting,
+            plan=plan,
         )

@@ -1,63 +1,12 @@
-"""A form from a JSON schema, as MCP servers send it to ask for values: its fields, and reading what was typed."""
+"""Reading what was typed into a form's field at the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from handrail.policy.forms import Field, form_fields
+
 __all__ = ["Field", "form_fields", "pick", "read_value"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Field:
-    """One value to ask for. `choices` are (value, what is shown); `several` of them may be picked."""
-
-    name: str
-    title: str
-    kind: str = "string"
-    description: str = ""
-    required: bool = False
-    default: Any = None
-    choices: tuple[tuple[Any, str], ...] = ()
-    several: bool = False
-    minimum: float | None = None
-    maximum: float | None = None
-
-
-def form_fields(request: Mapping[str, Any]) -> list[Field]:
-    """The fields of an elicitation request, in the order in which the server wants them shown."""
-    schema = _mapping(request.get("requested_schema"))
-    properties = _mapping(schema.get("properties"))
-    required = _list(schema.get("required"))
-    order = [name for name in _list(request.get("property_order")) if name in properties]
-    names = [*order, *(name for name in properties if name not in order)]
-    return [_field(name, _mapping(properties[name]), name in required) for name in names]
-
-
-def _field(name: str, schema: Mapping[str, Any], required: bool) -> Field:
-    several = schema.get("type") == "array"
-    item = _mapping(schema.get("items")) if several else schema
-    return Field(
-        name=name,
-        title=str(schema.get("title") or name),
-        kind=str(item.get("type", "string")),
-        description=str(schema.get("description") or ""),
-        required=required,
-        default=schema.get("default"),
-        choices=_choices(item),
-        several=several,
-        minimum=_number(item.get("minimum")),
-        maximum=_number(item.get("maximum")),
-    )
-
-
-def _choices(schema: Mapping[str, Any]) -> tuple[tuple[Any, str], ...]:
-    for key in ("oneOf", "anyOf"):
-        if titled := [_mapping(each) for each in _list(schema.get(key)) if "const" in _mapping(each)]:
-            return tuple((each["const"], str(each.get("title") or each["const"])) for each in titled)
-    values, names = _list(schema.get("enum")), _list(schema.get("enumNames"))
-    return tuple((value, str(names[index] if index < len(names) else value)) for index, value in enumerate(values))
 
 
 def read_value(field: Field, typed: str) -> Any:
@@ -110,15 +59,3 @@ def _parsed_boolean(typed: str) -> bool:
     if word in ("n", "no", "false"):
         return False
     raise ValueError("type y or n")
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _number(value: Any) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

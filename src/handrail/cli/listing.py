@@ -5,8 +5,7 @@ Where there are several lines they are numbered, so that a fold cannot be taken 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len, chop_cells
@@ -14,12 +13,13 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from handrail.cli.style import DONE, FAILED, QUIET, exact
-from handrail.cli.visible import visible
+from handrail.policy.diffs import NO_NEWLINE, unified_hunks
+from handrail.policy.visible import visible
+from handrail.protocol.descriptions import Hunk
 
-__all__ = ["Line", "Listing", "diff_listing", "text_listing"]
+__all__ = ["Line", "Listing", "diff_listing", "hunk_listing", "text_listing"]
 
 TAB = 4
-CONTEXT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,43 @@ def text_listing(text: str) -> Listing:
 
 
 def diff_listing(before: str, after: str) -> Listing:
-    """What changes from `before` to `after`, as a unified diff without its header."""
-    # Split at newlines only, so that every other difference, a last newline too, is a difference between lines.
-    changes = difflib.unified_diff(before.split("\n"), after.split("\n"), lineterm="", n=CONTEXT)
-    # The first three lines are headers, with line numbers that count from the start of the text and not of the file.
-    lines = [_diff_line(change) for change in list(changes)[3:]]
+    """What changes from `before` to `after`, which are pieces of a file: without numbers, which would be wrong."""
+    ends_differ = before.endswith("\n") != after.endswith("\n")
+    lines: list[Line] = []
+    for hunk in unified_hunks(before, after):
+        if lines:
+            lines.append(Line("⋮", style=QUIET))
+        lines += [_diff_line(text, "") for text in hunk.lines if text != NO_NEWLINE or ends_differ]
     return Listing(lines or [Line("(no change)", style=QUIET)])
 
 
-def _diff_line(change: str) -> Line:
-    if change.startswith("@@"):
-        return Line("⋮", style=QUIET)
+def hunk_listing(hunks: Sequence[Hunk], lines: int | None = None) -> Listing:
+    """A diff against a file of `lines` lines, with their numbers; it says how many unchanged lines it leaves out."""
+    listed: list[Line] = []
+    position = 1
+    for hunk in hunks:
+        start = hunk.old_start + (hunk.old_count == 0)
+        listed += [*_left_out(start - position), *_hunk_lines(hunk)]
+        position = start + hunk.old_count
+    return Listing([*listed, *_left_out(lines + 1 - position if lines is not None else 0)])
+
+
+def _left_out(count: int) -> Iterator[Line]:
+    if count > 0:
+        yield Line(f"⋮ {count} unchanged {'line' if count == 1 else 'lines'}", style=QUIET)
+
+
+def _hunk_lines(hunk: Hunk) -> Iterator[Line]:
+    old, new = hunk.old_start, hunk.new_start
+    for text in hunk.lines:
+        number = old if text[0] == "-" else new
+        yield _diff_line(text, "" if text == NO_NEWLINE else f"{number} ")
+        old += text[0] in " -"
+        new += text[0] in " +"
+
+
+def _diff_line(change: str, number: str) -> Line:
+    if change == NO_NEWLINE:
+        return Line("no newline at the end", style=QUIET)
     sign, text = change[:1], change[1:]
-    return Line(text, f"{sign} ", {"+": DONE, "-": FAILED}.get(sign, ""))
+    return Line(text, f"{number}{sign} ", {"+": DONE, "-": FAILED}.get(sign, ""))

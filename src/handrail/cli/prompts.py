@@ -14,20 +14,25 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from handrail.cli.ask_view import Asking, ask_panel, option_labels, plan_text, question_panel
+from handrail.cli.ask_view import Asking, ask_panel, option_labels, question_panel
 from handrail.cli.forms import Field, form_fields, pick, read_value
 from handrail.cli.layout import Hanging
 from handrail.cli.menu import HELP_KEY, Choice, Menu
 from handrail.cli.style import DONE, FAILED, MARKS, NEEDS_YOU, QUIET, exact, prose
-from handrail.cli.suggestions import describe_mode, describe_suggestion
+from handrail.errors import UnfitAnswer
+from handrail.policy.forms import check_elicited
+from handrail.policy.plan import ApproveInFreshContext, ApprovePlan, ImplementNow, PlanAnswer, RejectPlan
+from handrail.policy.plan_choices import PlanChoice, plan_choices
+from handrail.policy.plan_rules import proposed_rules
+from handrail.policy.suggestions import describe_suggestion
 from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny, DialogResult, Elicited
+from handrail.sessions.asks import AnyAnswer
 
 __all__ = ["Asker", "PromptInterrupted", "Typist"]
 
 DENIED = "The user denied this."
 STOPPED = "The user denied this and stopped the turn."
 NO_MORE_INPUT = "Nobody answered: the terminal's input has ended."
-KEEP_PLANNING = "Keep planning: the plan is not approved yet."
 
 YES = Choice("y", "allow once", "it runs this once; the next one is asked again")
 NO = Choice("n", "deny", "it does not run; Claude is told so and goes on")
@@ -35,12 +40,28 @@ WHY = Choice("d", "deny and say why", "it does not run; Claude reads your reason
 EDIT = Choice("e", "edit", "change the input in your editor, look at it again, then decide")
 STOP = Choice("i", "deny and stop", "it does not run, and the turn ends, as with Ctrl-C")
 
-APPROVE = Choice("y", "approve", "Claude carries out the plan and asks before each edit and command")
-APPROVE_EDITS = Choice("a", "approve and accept edits", "Claude carries out the plan; edits of files are not asked")
-REVISE = Choice("n", "keep planning", "you say what to change, and Claude plans on")
-EDIT_PLAN = Choice("e", "edit the plan", "change the plan in your editor, look at it again, then decide")
-PLAN_FIRST = Choice("y", "plan first", "Claude looks around and proposes a plan before it changes anything")
-NO_PLAN = Choice("n", "no plan", "Claude goes on without one")
+PLAN_KEYS: Mapping[str, tuple[str, str]] = {
+    "accept-edits": ("a", "Claude carries out the plan; edits of files in the project are not asked"),
+    "ask-edits": ("y", "Claude carries out the plan and asks before each edit and command"),
+    "bypass": ("b", "Claude carries out the plan, and NOTHING is asked any more"),
+    "fresh": ("f", "a new session carries out the plan and knows nothing else; this one ends"),
+    "fresh-bypass": ("fb", "a new session carries out the plan, and NOTHING is asked there"),
+    "compact": ("c", "Claude carries out the plan; what was said so far is summed up to make room"),
+    "edit": ("e", "change the plan in your editor, look at it again, then decide"),
+    "revise": ("n", "you say what to change, and Claude plans on"),
+    "outline": ("o", "Claude writes the plan out step by step, and you decide then"),
+    "reject": ("r", "the plan is not carried out; Claude is told so and goes on"),
+    "yes": ("y", "Claude leaves plan mode and asks before each edit and command"),
+    "no": ("n", "Claude stays in plan mode"),
+    "enter": ("y", "Claude looks around and proposes a plan before it changes anything"),
+    "implement": ("n", "Claude goes on without a plan"),
+}
+"""What to type for each answer to a plan, and what it does."""
+
+APPROVE_EDITED = Choice("y", "approve this", "Claude carries out the plan as you changed it; edits are not asked")
+BACK = Choice("n", "back", "the plan as Claude wrote it is shown again")
+RULES = Choice("y", "allow these too", "for this session: what they cover is not asked")
+NO_RULES = Choice("n", "ask for each", "they are asked like any other command")
 
 FILL_IN = Choice("y", "answer", "one value after another")
 OPENED = Choice("y", "done", "you opened the address and did what it wants")
@@ -48,6 +69,9 @@ DECLINE = Choice("n", "decline", "the server gets no values and is told that you
 CANCEL = Choice("c", "cancel", "the server gets no values and is told that you left the form")
 REPLY = Choice("r", "reply", "type the dialog's result as JSON")
 CLOSE = Choice("n", "close", "the dialog is closed without a result")
+
+GO_ON = Choice("y", "go on", "as much again may be spent before you are asked again")
+ENOUGH = Choice("n", "enough", "no further message is sent in this session")
 
 LEAVE_OPEN = "-"
 
@@ -73,15 +97,16 @@ class Asker:
         self._console = console
         self._typist = typist
 
-    async def answer(self, ask: Ask, asking: Asking) -> Answer:
+    async def answer(self, ask: Ask, asking: Asking) -> AnyAnswer:
         """The person's answer to `ask`."""
-        kinds: Mapping[str, Callable[[Ask, Asking], Awaitable[Answer]]] = {
+        kinds: Mapping[str, Callable[[Ask, Asking], Awaitable[AnyAnswer]]] = {
             "permission": self._permission,
             "plan": self._plan,
-            "enter_plan": self._enter_plan,
+            "enter_plan": self._plan,
             "question": self._questions,
             "elicitation": self._elicitation,
             "dialog": self._dialog,
+            "budget": self._budget,
         }
         try:
             return await kinds[ask.kind](ask, asking)
@@ -114,34 +139,58 @@ class Asker:
         self._tell(FAILED, f"denied: {reason}" if reason else "denied")
         return Deny(f"The user denied this and says: {reason}" if reason else DENIED)
 
-    async def _plan(self, ask: Ask, asking: Asking) -> Answer:
+    async def _plan(self, ask: Ask, asking: Asking) -> AnyAnswer:
         self._console.print(ask_panel(ask, asking))
-        key = await self._choose(APPROVE, APPROVE_EDITS, REVISE, EDIT_PLAN, STOP)
-        if key == EDIT_PLAN.key:
-            return await self._plan(*await self._edit_plan(ask, asking))
-        if key == APPROVE.key:
-            return self._approve(ask, asking, "default")
-        if key == APPROVE_EDITS.key:
-            return self._approve(ask, asking, "acceptEdits")
+        choices = {PLAN_KEYS[choice.id][0]: choice for choice in plan_choices(ask, asking.plan)}
+        menu = [
+            Choice(key, choice.label, PLAN_KEYS[choice.id][1], long=len(choices) > 2) for key, choice in choices.items()
+        ]
+        key = await self._choose(*menu, STOP)
         if key == STOP.key:
             return await self._denial(key)
-        feedback = await self._read("What should change? ")
-        self._tell(NEEDS_YOU, "not approved; Claude plans on")
-        return Deny(feedback or KEEP_PLANNING)
+        return await self._plan_answer(ask, asking, choices[key])
 
-    def _approve(self, ask: Ask, asking: Asking, mode: str) -> Answer:
-        """The mode travels in the answer: set afterwards, it would come too late for the first edit."""
-        self._tell(DONE, f"approved; from now on: {describe_mode(mode)}")
-        set_mode = {"type": "setMode", "mode": mode, "destination": "session"}
-        return Allow(updated_input=_changed(ask, asking), updated_permissions=(set_mode,))
+    async def _plan_answer(self, ask: Ask, asking: Asking, choice: PlanChoice) -> AnyAnswer:
+        if choice.needs == "plan":
+            return await self._edited_plan(ask, asking, choice)
+        if choice.needs == "feedback":
+            feedback = await self._read("What should change? ")
+            if not feedback:
+                self._hint("Nothing was typed, so nothing is sent.")
+                return await self._plan(ask, asking)
+            self._tell(NEEDS_YOU, "not approved; Claude plans on")
+            return choice.filled_in(feedback)
+        answer = await self._with_rules(ask, choice.answer)
+        self._tell(FAILED if isinstance(answer, RejectPlan | ImplementNow) else DONE, choice.label)
+        return answer
 
-    async def _enter_plan(self, ask: Ask, asking: Asking) -> Answer:
-        self._console.print(ask_panel(ask, asking))
-        key = await self._choose(PLAN_FIRST, NO_PLAN, STOP)
-        if key != PLAN_FIRST.key:
-            return await self._denial(key)
-        self._tell(DONE, "planning first")
-        return Allow()
+    async def _with_rules(self, ask: Ask, answer: PlanAnswer) -> PlanAnswer:
+        """What the plan asks leave for beforehand, if the person gives it: rules that can be read, for this session."""
+        rules = [rule for prompt in proposed_rules(ask) for rule in prompt.rules]
+        if not rules or not isinstance(answer, ApprovePlan | ApproveInFreshContext):
+            return answer
+        self._hint("The plan asks leave beforehand for:")
+        for rule in rules:
+            self._console.print(Hanging(Text("  ", style=QUIET), exact(rule)))
+        if await self._choose(RULES, NO_RULES) == NO_RULES.key:
+            return answer
+        return msgspec.structs.replace(answer, allow_prompts=True)
+
+    async def _edited_plan(self, ask: Ask, asking: Asking, choice: PlanChoice) -> AnyAnswer:
+        try:
+            plan = await self._typist.edit(ask.plan or "", ".md")
+        except OSError as error:
+            self._hint(f"Nothing is changed: {error}.")
+            return await self._plan(ask, asking)
+        if plan.strip() in ("", (ask.plan or "").strip()):
+            self._hint("Nothing is changed.")
+            return await self._plan(ask, asking)
+        shown = msgspec.structs.replace(ask, plan=plan, input={**ask.input, "plan": plan}, description=None)
+        self._console.print(ask_panel(shown, msgspec.structs.replace(asking, edited=True)))
+        if await self._choose(APPROVE_EDITED, BACK) == BACK.key:
+            return await self._plan(ask, asking)
+        self._tell(DONE, choice.label)
+        return choice.filled_in(plan)
 
     # ------------------------------------------------------------ questions, forms, dialogs
 
@@ -153,7 +202,8 @@ class Asker:
             if answer is not None:
                 answers[str(question.get("question", ""))] = answer
         self._tell(DONE, "answered" if answers else "left open")
-        return Answers(answers)
+        # Each question that has no answer was left open by the person.
+        return Answers(answers, partial=len(answers) < len(ask.questions))
 
     async def _question(self, question: Mapping[str, Any]) -> str | list[str] | None:
         labels = option_labels(question)
@@ -180,9 +230,23 @@ class Asker:
         if key == CANCEL.key:
             self._tell(FAILED, "cancelled")
             return Elicited("cancel")
-        values = {field.name: await self._value(field) for field in form_fields(ask.request)}
-        self._tell(DONE, "sent")
-        return Elicited("accept", {name: value for name, value in values.items() if value is not None})
+        if ask.request.get("mode") == "url":
+            self._tell(DONE, "sent")
+            return Elicited("accept")
+        return await self._filled_in(ask)
+
+    async def _filled_in(self, ask: Ask) -> Answer:
+        """The form, asked again from the start for as long as it does not fit its schema."""
+        while True:
+            values = {field.name: await self._value(field) for field in form_fields(ask.request)}
+            answer = Elicited("accept", {name: value for name, value in values.items() if value is not None})
+            try:
+                check_elicited(ask, answer)
+            except UnfitAnswer as error:
+                self._hint(f"Sorry, {error}.")
+            else:
+                self._tell(DONE, "sent")
+                return answer
 
     async def _value(self, field: Field) -> Any:
         self._console.print(_field_heading(field))
@@ -211,6 +275,14 @@ class Asker:
                 self._tell(DONE, "sent")
                 return DialogResult(result)
 
+    async def _budget(self, ask: Ask, asking: Asking) -> Answer:
+        self._console.print(ask_panel(ask, asking))
+        if await self._choose(GO_ON, ENOUGH) == ENOUGH.key:
+            self._tell(FAILED, "nothing more is sent")
+            return Deny("the person at the terminal decided not to go on")
+        self._tell(DONE, "as much again may be spent")
+        return Allow()
+
     # ------------------------------------------------------------ editing
 
     async def _edit_input(self, ask: Ask, asking: Asking) -> tuple[Ask, Asking]:
@@ -226,14 +298,6 @@ class Asker:
                 return _with_input(ask, asking, edited)
             self._hint("Nothing is changed, because the input must be a JSON object.")
         return ask, asking
-
-    async def _edit_plan(self, ask: Ask, asking: Asking) -> tuple[Ask, Asking]:
-        try:
-            plan = await self._typist.edit(plan_text(ask, asking), ".md")
-        except OSError as error:
-            self._hint(f"Nothing is changed: {error}.")
-            return ask, asking
-        return _with_input(ask, asking, {**ask.input, "plan": plan})
 
     # ------------------------------------------------------------ lines
 

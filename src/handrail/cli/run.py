@@ -31,6 +31,11 @@ AllowedTools = Annotated[
     list[str] | None,
     typer.Option(metavar="RULE", help="Allow this without asking, such as Read or 'Bash(git log *)'. Repeatable."),
 ]
+PolicyProfile = Annotated[
+    str | None,
+    typer.Option("--policy", metavar="PROFILE", help="careful, edits, readonly or trusted: see handrail policy show."),
+]
+Budget = Annotated[float | None, typer.Option(metavar="USD", help="Ask before spending more than this.")]
 Cwd = Annotated[Path | None, typer.Option(metavar="DIR", help="The project's directory; by default this one.")]
 Resume = Annotated[str | None, typer.Option("--resume", "-r", metavar="ID", help="Go on with this session.")]
 Continue = Annotated[bool, typer.Option("--continue", "-c", help="Go on with the directory's latest session.")]
@@ -54,7 +59,9 @@ def run(
     prompt: Prompt = None,
     model: Model = None,
     permission_mode: PermissionMode = "default",
+    policy: PolicyProfile = None,
     allowed_tools: AllowedTools = None,
+    budget: Budget = None,
     cwd: Cwd = None,
     resume: Resume = None,
     continue_: Continue = False,
@@ -75,7 +82,9 @@ def run(
         prompt=prompt or "" if demo else _read_prompt(prompt),
         model=model,
         permission_mode=permission_mode,
+        policy=policy,
         allowed_tools=tuple(allowed_tools or ()),
+        budget=budget,
         cwd=cwd,
         resume=resume,
         continue_conversation=continue_,

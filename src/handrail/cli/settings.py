@@ -19,6 +19,8 @@ class RunSettings:
     resume: str | None = None
     continue_conversation: bool = False
     allowed_tools: tuple[str, ...] = ()
+    policy: str | None = None
+    budget: float | None = None
     max_turns: int | None = None
     cli: str | None = None
     use_api_billing: bool = False

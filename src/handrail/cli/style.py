@@ -16,7 +16,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from handrail.cli.layout import Trimmed
-from handrail.cli.visible import legible, visible
+from handrail.policy.visible import legible, visible
 
 __all__ = [
     "DONE",
@@ -30,7 +30,6 @@ __all__ = [
     "exact",
     "make_console",
     "markdown",
-    "one_line",
     "prose",
 ]
 
@@ -117,11 +116,6 @@ def exact(text: str, style: str = "") -> Text:
 def prose(text: str, style: str = "") -> Text:
     """What somebody wrote for reading."""
     return _marked(Text(legible(text), style=style))
-
-
-def one_line(text: str) -> str:
-    """`text` on one line, safe to print."""
-    return visible(" ⏎ ".join(part.strip() for part in text.strip().splitlines()))
 
 
 def _marked(text: Text) -> Text:

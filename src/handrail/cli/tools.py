@@ -1,21 +1,16 @@
-"""What a tool call is, in words: one line for the transcript, everything for an ask."""
+"""What a tool call is, on one line of the transcript."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from rich.console import RenderableType
-from rich.text import Text
+from handrail.policy.diffs import changed_blocks, split_lines
+from handrail.policy.visible import one_line, visible
 
-from handrail.cli.layout import Hanging
-from handrail.cli.listing import Line, Listing, diff_listing, text_listing
-from handrail.cli.style import QUIET, exact, one_line
-from handrail.cli.visible import visible
-
-__all__ = ["call_input", "call_line", "tool_title"]
+__all__ = ["call_line", "tool_title"]
 
 _MAIN_FIELD: Mapping[str, str] = {
     "Agent": "description",
@@ -33,7 +28,6 @@ _MAIN_FIELD: Mapping[str, str] = {
     "Write": "file_path",
 }
 _TITLES: Mapping[str, str] = {"AskUserQuestion": "Question", "EnterPlanMode": "Plan mode", "ExitPlanMode": "Plan"}
-_LONGEST_IN_A_ROW = 60
 
 
 def tool_title(name: str) -> str:
@@ -78,8 +72,10 @@ def _relative(path: str, cwd: str) -> str:
 
 
 def _counts(old: str, new: str) -> str:
-    gutters = [line.gutter for line in diff_listing(old, new).lines]
-    return f"+{gutters.count('+ ')} −{gutters.count('- ')}"
+    blocks = changed_blocks(split_lines(old), split_lines(new))
+    added = sum(block.new_end - block.new_start for block in blocks)
+    removed = sum(block.old_end - block.old_start for block in blocks)
+    return f"+{added} −{removed}"
 
 
 def _lines(text: str) -> str:
@@ -93,55 +89,3 @@ def _compact(given: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-# ---------------------------------------------------------------- everything, for an ask
-
-
-def call_input(name: str, given: Mapping[str, Any], *, described: str = "") -> list[RenderableType]:
-    """The whole input: what matters first, then every other field. `described` is a text shown elsewhere already."""
-    shown, first = _main_part(name, given)
-    rest = {key: value for key, value in given.items() if key not in shown}
-    if rest.get("description") == described:
-        rest.pop("description", None)
-    return [*first, *_fields(rest)]
-
-
-def _main_part(name: str, given: Mapping[str, Any]) -> tuple[set[str], list[RenderableType]]:
-    """The fields that have a form of their own, and that form."""
-    if name == "Bash" and isinstance(given.get("command"), str):
-        return {"command"}, [text_listing(given["command"])]
-    path = given.get("file_path")
-    if not isinstance(path, str):
-        return set(), []
-    if isinstance(given.get("old_string"), str) and isinstance(given.get("new_string"), str):
-        return {"file_path", "old_string", "new_string"}, [
-            _bold(path),
-            diff_listing(given["old_string"], given["new_string"]),
-        ]
-    if name == "Write" and isinstance(given.get("content"), str):
-        content = given["content"]
-        return {"file_path", "content"}, [
-            _bold(path),
-            text_listing(content),
-            Text(f"{_lines(content)} in all", style=QUIET),
-        ]
-    return {"file_path"}, [_bold(path)]
-
-
-def _bold(text: str) -> Listing:
-    return Listing([Line(text, style="bold")])
-
-
-def _fields(fields: Mapping[str, Any]) -> Iterator[RenderableType]:
-    for key, value in fields.items():
-        text = value if isinstance(value, str) else _indented(value)
-        if "\n" in text or len(text) > _LONGEST_IN_A_ROW:
-            yield exact(f"{key}:", QUIET)
-            yield text_listing(text)
-        else:
-            yield Hanging(exact(f"{key}: ", QUIET), text_listing(text))
-
-
-def _indented(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)

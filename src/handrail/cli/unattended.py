@@ -9,7 +9,9 @@ from handrail.cli.ask_view import Asking, ask_panel, option_labels, question_pan
 from handrail.cli.layout import Hanging
 from handrail.cli.style import DONE, FAILED, MARKS, exact
 from handrail.cli.tools import call_line, tool_title
+from handrail.policy.plan import ApprovePlan
 from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny
+from handrail.sessions.asks import AnyAnswer
 
 __all__ = ["Automatic", "Nobody"]
 
@@ -46,7 +48,7 @@ class Automatic:
         self._console = console
         self._why = why
 
-    async def answer(self, ask: Ask, asking: Asking) -> Answer:
+    async def answer(self, ask: Ask, asking: Asking) -> AnyAnswer:
         """The friendliest answer that fits."""
         if ask.kind == "question":
             return self._first_choices(ask, asking)
@@ -54,6 +56,9 @@ class Automatic:
         if ask.kind in ("elicitation", "dialog"):
             self._say("declined")
             return Deny(DENIED)
+        if ask.kind == "plan":
+            self._say("approved, with edits accepted")
+            return ApprovePlan("acceptEdits" if ask.plan else "default")
         self._say("allowed")
         return Allow()
 

@@ -14,8 +14,9 @@ from handrail.cli.layout import Indented
 from handrail.cli.render import notice, render_call, render_notice, render_result, render_resume, render_tool_result
 from handrail.cli.screen import Screen
 from handrail.cli.streamed import StreamedText
-from handrail.cli.style import QUIET, markdown, one_line
+from handrail.cli.style import QUIET, markdown
 from handrail.cli.tools import call_line, tool_title
+from handrail.policy.visible import one_line
 from handrail.protocol.blocks import (
     Block,
     McpToolUse,

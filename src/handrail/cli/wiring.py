@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
+import os
 import shlex
 import sys
 from dataclasses import dataclass
@@ -16,12 +18,15 @@ from handrail.cli.facts import Facts
 from handrail.cli.prompts import Asker
 from handrail.cli.render import notice
 from handrail.cli.settings import RunSettings
-from handrail.cli.style import FAILED, QUIET, OutputConsole, make_console
+from handrail.cli.style import FAILED, NEEDS_YOU, QUIET, OutputConsole, make_console
 from handrail.cli.terminal import Terminal
 from handrail.cli.unattended import Automatic, Nobody
 from handrail.cli.view import JsonView, TerminalView, View
 from handrail.errors import HandrailError
+from handrail.policy.loading import Asked, PolicySource
+from handrail.policy.places import Places
 from handrail.protocol.launch import Options
+from handrail.sessions.asks import Actor
 from handrail.sessions.client import connect
 
 __all__ = ["start"]
@@ -103,7 +108,27 @@ class _Wiring:
         if self.settings.demo:
             return self._demo(view, paced=terminal is not None)
         options = self._options()
-        return lambda on_ask: connect(options, on_ask=on_ask, record=self.settings.record)
+        policy = self._policy(view, options)
+        return lambda on_ask, other: connect(
+            other or options,
+            on_ask=on_ask,
+            actor=Actor(_user_name(), "terminal"),
+            policy=policy,
+            budget=self.settings.budget,
+            record=self.settings.record,
+        )
+
+    def _policy(self, view: View, options: Options) -> PolicySource:
+        source = PolicySource(
+            os.path.abspath(options.cwd or os.getcwd()),
+            Places.of_user(os.environ),
+            Asked(profile=self.settings.policy, allow=self.settings.allowed_tools),
+            on_error=lambda error: view.notice(FAILED, f"the policy cannot be reloaded, the last one holds: {error}"),
+            on_change=lambda loaded: view.notice(QUIET, "the policy has changed, and holds from now on"),
+        )
+        if held_back := source.loaded.held_back:
+            view.notice(NEEDS_YOU, str(held_back))
+        return source
 
     def _demo(self, view: View, *, paced: bool) -> Opening:
         from handrail.cli.demo import Demo  # brings the whole test kit, which only the demo needs
@@ -122,7 +147,6 @@ class _Wiring:
             cli_path=chosen.cli,
             model=chosen.model,
             permission_mode=chosen.permission_mode,  # type: ignore[arg-type]  # Options checks it
-            allowed_tools=chosen.allowed_tools,
             max_turns=chosen.max_turns,
             resume=chosen.resume,
             continue_conversation=chosen.continue_conversation,
@@ -136,3 +160,10 @@ class _Wiring:
             return ""
         where = f" --cwd {shlex.quote(str(self.settings.cwd))}" if self.settings.cwd else ""
         return f'handrail run{where} --resume {session_id} "…"'
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user that the system has no name for
+        return f"user {os.getuid()}"

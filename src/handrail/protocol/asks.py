@@ -1,4 +1,4 @@
-"""What the CLI asks of a person, and the answers: values, and how they look on the wire.
+"""What waits for a person, and the answers: values, and how they look on the wire.
 
 An `Ask` is made from a control request of the CLI; `answer_body` turns an answer into the body of the response, and
 refuses an answer that does not fit the kind of ask.
@@ -6,12 +6,15 @@ refuses an answer that does not fit the kind of ask.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.errors import LocalProtocolError
+from handrail.errors import UnfitAnswer
+from handrail.protocol.descriptions import Description
 
 __all__ = [
     "Allow",
@@ -22,11 +25,14 @@ __all__ = [
     "Deny",
     "DialogResult",
     "Elicited",
+    "Failed",
     "answer_body",
+    "ask_digest",
     "ask_from",
+    "unanswered_body",
 ]
 
-AskKind: TypeAlias = Literal["permission", "plan", "enter_plan", "question", "elicitation", "dialog"]
+AskKind: TypeAlias = Literal["permission", "plan", "enter_plan", "question", "elicitation", "dialog", "budget"]
 
 ASK_SUBTYPES = frozenset({"can_use_tool", "elicitation", "request_user_dialog"})
 TOOL_KINDS: dict[str, AskKind] = {
@@ -47,7 +53,26 @@ class Ask(msgspec.Struct, kw_only=True, frozen=True):
     suggestions: tuple[dict[str, Any], ...] = ()
     tool_use_id: str | None = None
     agent_id: str | None = None
+    """The subagent that asks; None for the main conversation."""
+    agent: str = ""
+    """The subagent in words, if it is one and has been introduced."""
     message: str = ""
+    cwd: str = ""
+    """The working directory of the session."""
+    opened_at: float = 0.0
+    """When it was asked, in seconds since the epoch."""
+    plan: str | None = None
+    """The plan of a plan ask, from wherever the CLI put it."""
+    after_outline: bool = False
+    """Whether this is the plan that follows a request for an outline."""
+    digest: str = ""
+    """Of exactly what is asked. An answer that carries it cannot be taken for an answer to anything else."""
+    description: Description | None = None
+    """What a surface shows: everything of the ask, with what is dangerous or hidden pointed out."""
+
+    def waited(self, now: float) -> float:
+        """For how many seconds it has waited at `now` (seconds since the epoch)."""
+        return max(0.0, now - self.opened_at)
 
     @property
     def questions(self) -> tuple[dict[str, Any], ...]:
@@ -73,11 +98,14 @@ class Deny(msgspec.Struct, frozen=True):
 class Answers(msgspec.Struct, frozen=True):
     """Answers to a question ask, keyed by the question's text: a choice, several, or free text.
 
-    `annotations` adds notes to single answers (2.1.62 and later).
+    `annotations` adds notes to single answers (2.1.62 and later), `response` a word to all of them (2.1.197 and later).
+    A question without an answer is refused unless `partial` says that it is left open on purpose.
     """
 
     answers: Mapping[str, str | Sequence[str]]
     annotations: Mapping[str, Mapping[str, str]] | None = None
+    response: str | None = None
+    partial: bool = False
 
 
 class Elicited(msgspec.Struct, frozen=True):
@@ -94,7 +122,13 @@ class DialogResult(msgspec.Struct, frozen=True):
     behavior: Literal["completed", "cancelled"] = "completed"
 
 
-Answer: TypeAlias = Allow | Deny | Answers | Elicited | DialogResult
+class Failed(msgspec.Struct, frozen=True):
+    """No answer: whoever should have given one failed. The CLI is told the error; the tool does not run."""
+
+    error: str
+
+
+Answer: TypeAlias = Allow | Deny | Answers | Elicited | DialogResult | Failed
 
 
 def ask_from(request_id: str, request: dict[str, Any]) -> Ask:
@@ -145,6 +179,35 @@ def answer_body(ask: Ask, answer: Answer) -> dict[str, Any]:
     raise _misfit(ask, answer)
 
 
+def unanswered_body(ask: Ask, seconds: float) -> dict[str, Any]:
+    """The body that tells the CLI, and Claude, that nobody answered: nobody refused, either."""
+    if ask.kind == "elicitation":
+        return {"action": "cancel"}
+    message = (
+        f"Nobody answered this within {_duration(seconds)}, so it was not done. Nobody refused it: "
+        "whoever could allow it is away. Go on with what needs no permission, or stop and say what is waiting."
+    )
+    return answer_body(ask, Deny(message))
+
+
+def ask_digest(ask: Ask, *, file_hash: str | None = None) -> str:
+    """SHA-256 over the canonical JSON of what is asked; `file_hash` is that of the file an edit would change, as it is.
+
+    What has no tool is told apart by its whole request.
+    """
+    asked = {
+        "request_id": ask.id,
+        "tool": ask.tool_name or ask.kind,
+        "input": ask.input if ask.tool_name else ask.request,
+        "cwd": ask.cwd,
+        "agent": ask.agent_id,
+        "file": file_hash,
+        "plan": ask.plan,
+    }
+    canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
 def _allow_body(ask: Ask, answer: Allow) -> dict[str, Any]:
     # The input is always sent: older CLIs refuse an allow without it, and an empty one would wipe the call's input.
     changed = ask.input if answer.updated_input is None else dict(answer.updated_input)
@@ -158,7 +221,7 @@ def _answers_body(ask: Ask, answer: Answers) -> dict[str, Any]:
     asked = {item.get("question") for item in ask.questions}
     unknown = [key for key in answer.answers if key not in asked]
     if unknown:
-        raise LocalProtocolError(
+        raise UnfitAnswer(
             f"no such question: {unknown[0]!r}; key each answer by the question's full text: {sorted(map(str, asked))}"
         )
     given = {
@@ -166,6 +229,8 @@ def _answers_body(ask: Ask, answer: Answers) -> dict[str, Any]:
         for key, value in answer.answers.items()
     }
     changed: dict[str, Any] = {**ask.input, "answers": given}
+    if answer.response is not None:
+        changed["response"] = answer.response
     if answer.annotations:
         changed["annotations"] = {key: dict(value) for key, value in answer.annotations.items()}
     return _with_tool_use(ask, {"behavior": "allow", "updatedInput": changed})
@@ -193,13 +258,21 @@ def _with_tool_use(ask: Ask, body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "toolUseID": ask.tool_use_id} if ask.tool_use_id else body
 
 
-def _misfit(ask: Ask, answer: object) -> LocalProtocolError:
+def _misfit(ask: Ask, answer: object) -> UnfitAnswer:
     fitting = {
         "question": "Answers, Allow or Deny",
         "elicitation": "Elicited or Deny",
         "dialog": "DialogResult or Deny",
     }.get(ask.kind, "Allow or Deny")
-    return LocalProtocolError(f"{type(answer).__name__} does not answer a {ask.kind} ask: use {fitting}")
+    return UnfitAnswer(f"{type(answer).__name__} does not answer a {ask.kind} ask: use {fitting}")
+
+
+def _duration(seconds: float) -> str:
+    for unit, name in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= unit and seconds % unit == 0:
+            count = int(seconds // unit)
+            return f"{count} {name}" + ("s" if count > 1 else "")
+    return f"{seconds:g} seconds"
 
 
 def _text(request: dict[str, Any], name: str) -> str:

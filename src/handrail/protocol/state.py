@@ -1,4 +1,4 @@
-"""The life of a control request, as two transition tables: nothing else may change a request's state.
+"""The lives of control requests and of asks, as transition tables: nothing else may change their state.
 
 Ours:    WAITING ── answer ──▶ ANSWERED        a second answer changes nothing (2.1.37 sends two)
             ├────── expire ──▶ EXPIRED         a late answer changes nothing
@@ -8,6 +8,12 @@ Ours:    WAITING ── answer ──▶ ANSWERED        a second answer changes
 Theirs:  PENDING ── respond ─▶ ANSWERED        the CLI may still cancel it: too late, and harmless
             ├────── cancel ──▶ CANCELLED       the CLI no longer wants an answer
             └────── lose ────▶ LOST
+
+Asks:    PENDING ── decide ──▶ DECIDED ── send ──▶ SENT
+            ▲ ◀──── withdraw ──┤               the decision could not be recorded: nobody has decided
+            ├────── cancel ────┴▶ CANCELLED    the CLI no longer wants an answer, not even one that is on its way
+            ├────── expire ────▶ EXPIRED       nobody answered in time, and the CLI is told just that
+            └────── lose ──────▶ LOST          the CLI is gone, with the decision if there was one
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeVar
 
-__all__ = ["OURS", "THEIRS", "Move", "Ours", "Theirs", "next_state"]
+__all__ = ["ASKS", "OURS", "THEIRS", "AskState", "Move", "Ours", "Theirs", "next_state"]
 
 
 class Ours(Enum):
@@ -37,8 +43,19 @@ class Theirs(Enum):
     LOST = "lost"
 
 
+class AskState(Enum):
+    """States of an ask. Only a pending one can be answered."""
+
+    PENDING = "pending"
+    DECIDED = "decided"
+    SENT = "sent"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    LOST = "lost"
+
+
 class Move(Enum):
-    """What can happen to a request."""
+    """What can happen to a request or to an ask."""
 
     ANSWER = "answer"
     EXPIRE = "expire"
@@ -46,6 +63,8 @@ class Move(Enum):
     RESPOND = "respond"
     CANCEL = "cancel"
     LOSE = "lose"
+    DECIDE = "decide"
+    SEND = "send"
 
 
 OURS: dict[Ours, dict[Move, Ours]] = {
@@ -72,7 +91,26 @@ THEIRS: dict[Theirs, dict[Move, Theirs]] = {
     Theirs.LOST: {},
 }
 
-State = TypeVar("State", Ours, Theirs)
+ASKS: dict[AskState, dict[Move, AskState]] = {
+    AskState.PENDING: {
+        Move.DECIDE: AskState.DECIDED,
+        Move.CANCEL: AskState.CANCELLED,
+        Move.EXPIRE: AskState.EXPIRED,
+        Move.LOSE: AskState.LOST,
+    },
+    AskState.DECIDED: {
+        Move.SEND: AskState.SENT,
+        Move.WITHDRAW: AskState.PENDING,
+        Move.CANCEL: AskState.CANCELLED,
+        Move.LOSE: AskState.LOST,
+    },
+    AskState.SENT: {},
+    AskState.CANCELLED: {},
+    AskState.EXPIRED: {},
+    AskState.LOST: {},
+}
+
+State = TypeVar("State", Ours, Theirs, AskState)
 
 
 def next_state(table: dict[State, dict[Move, State]], state: State, move: Move) -> State | None:

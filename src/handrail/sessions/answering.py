@@ -1,4 +1,4 @@
-"""Answering the CLI: every request it makes gets one answer, from a callback, a hook, a tool, or at once.
+"""Answering the CLI: every request it makes gets one answer, from whoever is asked, a hook, a tool, or at once.
 
 Each answer that takes time is a task of its own, so a slow one leaves only its own request pending; a request that the
 CLI cancels cancels its task.
@@ -12,21 +12,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from handrail.errors import LocalProtocolError
-from handrail.protocol.asks import ASK_SUBTYPES, Answer, Ask, Deny, answer_body, ask_from
+from handrail.protocol.asks import ASK_SUBTYPES, ask_from
 from handrail.protocol.connection import Connection, TheirRequest
+from handrail.sessions.asking import Asking, Line
 from handrail.sessions.hooks import HookRunner
 from handrail.sessions.mcp import ToolServers
 
-__all__ = ["Answering", "OnAsk"]
+__all__ = ["Answering"]
 
 logger = logging.getLogger("handrail.client")
 
-OnAsk = Callable[[Ask], Awaitable[Answer]]
+Review = Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any]]
+"""Has the last word on what a PreToolUse hook answered: takes the hook's input and output, returns the output."""
 
 Work = Callable[[], Awaitable[dict[str, Any]]]
 """Makes an answer; called in the task that waits for it, so nothing is left unawaited if it is cancelled before."""
-
-NOBODY = Deny("Handrail denied this because nobody is there to answer: the client has no on_ask.")
 
 ANSWERED_WITH_SUCCESS = frozenset({"initialize", "ControlInitializeRequest", "sdk_control_interrupt"})
 """Older forms that only want to be acknowledged."""
@@ -40,30 +40,27 @@ class Answering:
         connection: Connection,
         write: Callable[[bytes], None],
         *,
-        on_ask: OnAsk | None,
+        asking: Asking,
         hooks: HookRunner,
+        review: Review | None = None,
         tools: ToolServers,
     ) -> None:
         self._connection = connection
         self._write = write
-        self._on_ask = on_ask
+        self._asking = asking
         self._hooks = hooks
+        self._review = review
         self._tools = tools
-        self._asks: dict[str, Ask] = {}
+        self._line = Line(self._respond, self._respond_error)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-
-    @property
-    def asks(self) -> Mapping[str, Ask]:
-        """What waits for `on_ask`, by id, oldest first."""
-        return self._asks
 
     def asked(self, request: TheirRequest) -> None:
         """The CLI made a request."""
         subtype = request.subtype
         if subtype in ASK_SUBTYPES:
-            self._take_ask(request)
+            self._asking.asked(request, ask_from(request.id, request.body), self._line)
         elif subtype == "hook_callback":
-            self._start(request, lambda: self._hooks.run(request.body))
+            self._start(request, lambda: self._run_hook(request.body))
         elif subtype == "mcp_message":
             self._start(request, lambda: self._tools.handle(request.body))
         elif subtype in ANSWERED_WITH_SUCCESS:
@@ -73,7 +70,7 @@ class Answering:
 
     def cancelled(self, request: TheirRequest) -> None:
         """The CLI no longer wants an answer."""
-        self._asks.pop(request.id, None)
+        self._asking.withdraw(request.id)
         task = self._tasks.pop(request.id, None)
         if task is not None:
             task.cancel()
@@ -83,22 +80,16 @@ class Answering:
         for task in self._tasks.values():
             task.cancel()
         self._tasks.clear()
-        self._asks.clear()
+        self._asking.stop()
 
-    def _take_ask(self, request: TheirRequest) -> None:
-        ask = ask_from(request.id, request.body)
-        on_ask = self._on_ask
-        if on_ask is None:
-            self._respond(request, answer_body(ask, NOBODY))
-            return
-        self._asks[ask.id] = ask
-        self._start(request, lambda: self._answer(ask, on_ask))
-
-    async def _answer(self, ask: Ask, on_ask: OnAsk) -> dict[str, Any]:
-        try:
-            return answer_body(ask, await on_ask(ask))
-        finally:
-            self._asks.pop(ask.id, None)
+    async def _run_hook(self, body: dict[str, Any]) -> dict[str, Any]:
+        output = await self._hooks.run(body)
+        match self._hooks.event_of(body):
+            case "PermissionRequest":
+                return await self._asking.answered_by_hook(body.get("tool_use_id"), output)
+            case "PreToolUse" if self._review is not None:
+                return self._review(body.get("input") or {}, output)
+        return output
 
     def _start(self, request: TheirRequest, work: Work) -> None:
         self._tasks[request.id] = asyncio.get_running_loop().create_task(self._carry_out(request, work))

@@ -12,7 +12,7 @@ import logging
 import os
 import weakref
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import uuid4
@@ -20,6 +20,9 @@ from uuid import uuid4
 import msgspec
 
 from handrail.errors import ClientClosed, InvalidOptions, LocalProtocolError, ProcessError, ProcessExited
+from handrail.policy.loading import PolicySource
+from handrail.policy.plan import PlanContext
+from handrail.policy.policy import Policy
 from handrail.protocol import lenient
 from handrail.protocol.asks import Ask
 from handrail.protocol.codec import DEFAULT_MAX_LINE
@@ -45,6 +48,7 @@ from handrail.protocol.control import (
     SetPermissionMode,
 )
 from handrail.protocol.frames import (
+    Assistant,
     CommandLifecycle,
     ConversationReset,
     Frame,
@@ -52,6 +56,8 @@ from handrail.protocol.frames import (
     Malformed,
     Result,
     SessionStateChanged,
+    Status,
+    TaskStarted,
     User,
 )
 from handrail.protocol.launch import (
@@ -64,8 +70,11 @@ from handrail.protocol.launch import (
 )
 from handrail.protocol.tasks import TASK_FRAMES, BackgroundTasks
 from handrail.protocol.turns import TurnEnd, TurnTracker
-from handrail.sessions.answering import Answering, OnAsk
+from handrail.sessions.answering import Answering
+from handrail.sessions.asking import OnAsk
+from handrail.sessions.asks import Actor, AnyAnswer, AskChange, Decision
 from handrail.sessions.calls import ControlCalls
+from handrail.sessions.decisions import CALLBACK, Decisions, Successor
 from handrail.sessions.following import Following
 from handrail.sessions.hooks import Hook, HookRunner
 from handrail.sessions.mcp import ToolServer, ToolServers
@@ -99,6 +108,11 @@ def connect(
     options: Options | None = None,
     *,
     on_ask: OnAsk | None = None,
+    actor: Actor = CALLBACK,
+    on_ask_change: Callable[[AskChange], None] = lambda change: None,
+    record_decision: Callable[[Decision], Awaitable[None]] | None = None,
+    policy: Policy | PolicySource | None = None,
+    budget: float | None = None,
     hooks: Sequence[Hook] = (),
     tools: Sequence[Tool[..., Any] | ToolServer] = (),
     transport: Transport | None = None,
@@ -108,14 +122,25 @@ def connect(
 ) -> Client:
     """A client for one CLI process, to be opened with `async with`.
 
-    `on_ask` answers what the CLI asks; without it every ask is denied, with a message that says so. `record` writes
-    both directions of the traffic to a file, without secrets; so does the logger `handrail.wire` at DEBUG. `transport`
-    replaces the process, for tests and other links. Frames that nobody has read yet take about `unread_budget` bytes
-    of memory for each reader, the rest waits on disk; a line longer than `max_line` bytes is skipped with a warning.
+    `on_ask` answers what the CLI asks, in the name of `actor`; where it returns None, the ask stays open for
+    `Client.decide`. Without it every ask is denied, with a message that says so. `on_ask_change` hears of every ask
+    that opens, changes or closes; `record_decision` is awaited with each decision before the CLI is told. `policy`
+    judges every tool call, also those that the CLI would allow by itself, before anybody is asked. Once the session has
+    cost `budget` US dollars, an ask of the kind "budget" decides whether it goes on.
+
+    `record` writes both directions of the traffic to a file, without secrets; so does the logger `handrail.wire` at
+    DEBUG. `transport` replaces the process, for tests and other links. Frames that nobody has read yet take about
+    `unread_budget` bytes of memory for each reader, the rest waits on disk; a line longer than `max_line` bytes is
+    skipped with a warning.
     """
     return Client(
         options or Options(),
         on_ask=on_ask,
+        actor=actor,
+        on_ask_change=on_ask_change,
+        record_decision=record_decision,
+        policy=policy,
+        budget=budget,
         hooks=hooks,
         tools=tools,
         transport=transport,
@@ -157,6 +182,11 @@ class Client:
         options: Options,
         *,
         on_ask: OnAsk | None = None,
+        actor: Actor = CALLBACK,
+        on_ask_change: Callable[[AskChange], None] = lambda change: None,
+        record_decision: Callable[[Decision], Awaitable[None]] | None = None,
+        policy: Policy | PolicySource | None = None,
+        budget: float | None = None,
         hooks: Sequence[Hook] = (),
         tools: Sequence[Tool[..., Any] | ToolServer] = (),
         transport: Transport | None = None,
@@ -171,14 +201,32 @@ class Client:
         self.info = Initialized()
         """What the CLI said of itself when it started: commands, models, agents, account."""
 
-        self._hooks = HookRunner(hooks)
+        self._decisions = Decisions(
+            self,
+            options,
+            on_ask=on_ask,
+            actor=actor,
+            policy=policy,
+            budget=budget,
+            on_change=on_ask_change,
+            record=record_decision,
+            cli_version=lambda: self.cli_version,
+        )
+        self._hooks = HookRunner((*hooks, *self._decisions.guards))
         self._tools = ToolServers([*tools, *_servers_among(options)])
         self._transport = transport
         self._record = record
         self._unread_budget = unread_budget
         self._connection = Connection(max_line=max_line)
         self._calls = ControlCalls(self._connection, self._write)
-        self._answering = Answering(self._connection, self._write, on_ask=on_ask, hooks=self._hooks, tools=self._tools)
+        self._answering = Answering(
+            self._connection,
+            self._write,
+            asking=self._decisions.asking,
+            hooks=self._hooks,
+            review=self._decisions.review,
+            tools=self._tools,
+        )
         self._tracker = TurnTracker()
         self._doubt: asyncio.TimerHandle | None = None
         self._turns: dict[str, Turn] = {}
@@ -223,7 +271,7 @@ class Client:
     def _process(self) -> Transport:
         location = find_cli(self.options.cli_path)
         return StdioTransport(
-            command_line(self.options, location.argv),
+            command_line(self._decisions.launch_options(), location.argv),
             env=child_environment(self.options, os.environ),
             cwd=self.options.cwd,
         )
@@ -268,6 +316,21 @@ class Client:
         return self._transport.stderr_tail if self._transport is not None else ""
 
     @property
+    def permission_mode(self) -> str:
+        """The permission mode the session is in, as far as the CLI has said."""
+        return self._decisions.plans.mode
+
+    @property
+    def plan_context(self) -> PlanContext:
+        """What an answer to a plan depends on now, for `handrail.policy.plan_choices`."""
+        return self._decisions.plans.context
+
+    @property
+    def successor(self) -> Successor | None:
+        """The session that is to follow this one, once a plan was approved in a fresh context."""
+        return self._decisions.successor
+
+    @property
     def background_tasks(self) -> Mapping[str, str]:
         """Background tasks that run now: id → description. They end with the client."""
         return self._background.running
@@ -275,7 +338,18 @@ class Client:
     @property
     def asks(self) -> Mapping[str, Ask]:
         """What waits for an answer now, by id, oldest first."""
-        return self._answering.asks
+        return self._decisions.book.pending
+
+    async def decide(
+        self, ask_id: str, answer: AnyAnswer, *, actor: Actor | str, digest: str | None = None
+    ) -> Decision:
+        """Answer an ask. The first answer wins, whoever gives it; `digest` is that of the ask that was shown.
+
+        Raises a `DecisionRefused`: `AlreadyDecided` says by whom and when, `AskClosed` that nobody can answer any
+        more, `StaleDigest` that what is asked is not what was shown, `UnfitAnswer` what would fit.
+        """
+        by = Actor(actor) if isinstance(actor, str) else actor
+        return await self._decisions.book.decide(ask_id, answer, actor=by, digest=digest)
 
     # ------------------------------------------------------------ conversation
 
@@ -287,6 +361,7 @@ class Client:
 
         return Turn(
             uuid or str(uuid4()),
+            ready=self._decisions.ready_to_send,
             begin=lambda turn: self._begin(turn, prompt, fields),
             sent=self._drain,
             give_up=self._give_up,
@@ -302,6 +377,7 @@ class Client:
     async def send(self, prompt: Content, *, uuid: str | None = None, **fields: Any) -> str:
         """Send a message without waiting for anything, also during a turn; returns its uuid."""
         message = uuid or str(uuid4())
+        await self._decisions.ready_to_send()
         self._write_message(prompt, message, fields)
         await self._drain()
         return message
@@ -373,6 +449,7 @@ class Client:
     async def set_permission_mode(self, mode: str) -> None:
         """Change the permission mode (default, acceptEdits, plan, …)."""
         await self.request(SetPermissionMode(mode=mode))
+        self._decisions.plans.mode_is(mode)
 
     async def set_model(self, model: str | None) -> None:
         """Change the model; None for the default one."""
@@ -468,7 +545,14 @@ class Client:
             if turn is not None:
                 turn.end(end)
 
+    def _on_assistant(self, frame: Assistant) -> None:
+        self._decisions.receive(frame)
+
+    def _on_status(self, frame: Status) -> None:
+        self._decisions.receive(frame)
+
     def _on_init(self, frame: Init) -> None:
+        self._decisions.receive(frame)
         self.session_id = frame.session_id or self.session_id
         self.capabilities = frame.capabilities or self.capabilities
         self._learn_version(frame.claude_code_version)
@@ -476,12 +560,15 @@ class Client:
     def _on_result(self, frame: Result) -> None:
         self.session_id = frame.session_id or self.session_id
         self._last_error = frame.error
+        self._decisions.receive(frame)
 
     def _on_reset(self, frame: ConversationReset) -> None:
         self.session_id = frame.new_conversation_id or self.session_id
 
     def _on_task(self, frame: Frame) -> None:
         self._background.receive(frame)
+        if isinstance(frame, TaskStarted):
+            self._decisions.receive(frame)
 
     def _on_malformed(self, frame: Malformed) -> None:
         logger.warning("a line from the CLI could not be read: %s", frame.reason)
@@ -519,6 +606,7 @@ class Client:
             self._doubt.cancel()
         self._calls.lose(error)
         self._answering.stop()
+        self._decisions.stop()
         for turn in self._turns.values():
             turn.fail(error)
         for reader in self._living_readers():
@@ -526,7 +614,9 @@ class Client:
 
 
 _OBSERVERS: dict[type[Frame], Any] = {
+    Assistant: Client._on_assistant,
     Init: Client._on_init,
+    Status: Client._on_status,
     Result: Client._on_result,
     ConversationReset: Client._on_reset,
     Malformed: Client._on_malformed,

@@ -189,6 +189,11 @@ class HookRunner:
             registered.setdefault(event, []).append(entry)
         return registered
 
+    def event_of(self, body: Mapping[str, Any]) -> str:
+        """The event that a `hook_callback` request is about; empty if it names none that is registered."""
+        event, _ = self._callbacks.get(str(body.get("callback_id")), (body.get("hook_name"), None))
+        return str(event or "")
+
     async def run(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Answer the body of a `hook_callback` request. Cancelling this cancels the hook."""
         callback_id = body.get("callback_id")

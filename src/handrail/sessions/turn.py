@@ -32,6 +32,7 @@ class Turn:
         self,
         uuid: str,
         *,
+        ready: Callable[[], Awaitable[None]],
         begin: Callable[[Turn], None],
         sent: Callable[[], Awaitable[None]],
         give_up: Callable[[Turn], Awaitable[None]],
@@ -40,6 +41,7 @@ class Turn:
     ) -> None:
         self.uuid = uuid
         self.result: Result | None = None
+        self._ready = ready
         self._begin = begin
         self._sent = sent
         self._give_up = give_up
@@ -54,6 +56,7 @@ class Turn:
         return self._ended.is_set()
 
     async def __aenter__(self) -> Self:
+        await self._ready()
         self._begin(self)
         try:
             await self._sent()

@@ -33,6 +33,7 @@ __all__ = [
     "end_tree",
     "marked_environment",
     "new_marker",
+    "split_markers",
     "system_processes",
 ]
 
@@ -160,7 +161,7 @@ class ProcfsProcesses:
     def _read_markers(self, pid: int) -> tuple[str, ...]:
         for variable in (_read_file(f"/proc/{pid}/environ") or b"").split(b"\0"):
             if variable.startswith(self._MARKER):
-                return _split_markers(variable[len(self._MARKER) :].decode(errors="replace"))
+                return split_markers(variable[len(self._MARKER) :].decode(errors="replace"))
         return ()
 
 
@@ -235,7 +236,7 @@ class PsProcesses:
     def _parse_markers(self, command: str) -> tuple[str, ...]:
         values = self._MARKER.findall(command)
         # The environment follows the arguments, so the last value is the environment's.
-        return _split_markers(values[-1]) if values else ()
+        return split_markers(values[-1]) if values else ()
 
 
 class ProcessTree:
@@ -421,7 +422,8 @@ def _read_file(path: str) -> bytes | None:
         os.close(descriptor)
 
 
-def _split_markers(value: str) -> tuple[str, ...]:
+def split_markers(value: str) -> tuple[str, ...]:
+    """The markers in the value of `MARKER_VARIABLE`."""
     return tuple(value.split(_MARKER_SEPARATOR))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from handrail.cli.style import one_line
+from handrail.policy.json_text import compact_json
+from handrail.policy.visible import one_line
 
 __all__ = ["describe_mode", "describe_suggestion"]
 
@@ -37,7 +37,7 @@ def describe_suggestion(suggestion: Mapping[str, Any]) -> str:
     what = _what(suggestion)
     place = _PLACES.get(str(suggestion.get("destination")))
     if what is None or place is None:
-        return one_line(json.dumps(suggestion, ensure_ascii=False))
+        return one_line(compact_json(suggestion))
     return f"{what}, {place}"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.cli.visible import hidden_characters, legible, visible
+from handrail.policy.visible import hidden_characters, hiding, legible, one_line, visible
 
 VISIBLE_FORMAT_CHARACTERS = {
     *range(0x0600, 0x0606),
@@ -22,6 +22,8 @@ VISIBLE_FORMAT_CHARACTERS = {
     *range(0x13430, 0x13440),
 }
 """Signs around numbers and hieroglyph joiners: of category Cf, but with a shape of their own."""
+
+REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 any_text = st.text(st.characters(exclude_categories=()))
 
@@ -74,6 +76,39 @@ def test_every_character_of_unicode() -> None:
             assert visible(character) == f"<U+{code:04X}>", hex(code)
         if obeyed or hidden:
             assert legible(character) == f"<U+{code:04X}>", hex(code)
+
+
+def test_marks_in_a_tall_stack_are_written_out() -> None:
+    assert visible("e\u0301\u0302") == "e\u0301\u0302"
+    assert visible("e" + "\u0301" * 6) == "e" + "\u0301" * 4 + "<U+0301><U+0301>"
+
+
+def test_everything_on_one_line() -> None:
+    assert one_line("  ls\n  rm \u202e\r\n") == "ls ⏎ rm <U+202E>"
+
+
+@given(any_text)
+def test_nothing_hidden_or_reordering_is_left(text: str) -> None:
+    for character in visible(text):
+        category = unicodedata.category(character)
+        assert category not in ("Cc", "Cs", "Zl", "Zp") or character in "\n\t"
+        assert category != "Cf" or ord(character) in VISIBLE_FORMAT_CHARACTERS
+        assert unicodedata.bidirectional(character) not in {
+            "LRE",
+            "RLE",
+            "LRO",
+            "RLO",
+            "PDF",
+            "LRI",
+            "RLI",
+            "FSI",
+            "PDI",
+        }
+
+
+@given(any_text)
+def test_what_hides_is_what_prose_writes_out(text: str) -> None:
+    assert len(list(hiding(text))) <= legible(text).count("<U+") - text.count("<U+")
 
 
 @given(any_text)

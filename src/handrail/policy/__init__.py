@@ -1,0 +1,80 @@
+"""Rules that answer what the CLI asks, or leave it to a person: pure, files are looked at through `Files`.
+
+from handrail.policy import Rules, evaluate
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from handrail.policy.evaluation import evaluate
+    from handrail.policy.files import Disk, Files
+    from handrail.policy.grants import Grant, Grants, GrantStore
+    from handrail.policy.loading import Asked, Loaded, PolicySource, load_policy
+    from handrail.policy.places import Places
+    from handrail.policy.policy import Origin, PlacedRule, Policy, Ruling
+    from handrail.policy.profiles import PROFILES, Profile
+    from handrail.policy.rules import Rule, Rules
+    from handrail.policy.trust import HeldBack, TrustStore
+    from handrail.policy.verdict import Verdict
+
+__all__ = [
+    "PROFILES",
+    "Asked",
+    "Disk",
+    "Files",
+    "Grant",
+    "GrantStore",
+    "Grants",
+    "HeldBack",
+    "Loaded",
+    "Origin",
+    "PlacedRule",
+    "Places",
+    "Policy",
+    "PolicySource",
+    "Profile",
+    "Rule",
+    "Rules",
+    "Ruling",
+    "TrustStore",
+    "Verdict",
+    "evaluate",
+    "load_policy",
+]
+
+_HOMES = {
+    "Asked": "loading",
+    "Disk": "files",
+    "Files": "files",
+    "Grant": "grants",
+    "GrantStore": "grants",
+    "Grants": "grants",
+    "HeldBack": "trust",
+    "Loaded": "loading",
+    "Origin": "policy",
+    "PROFILES": "profiles",
+    "PlacedRule": "policy",
+    "Places": "places",
+    "Policy": "policy",
+    "PolicySource": "loading",
+    "Profile": "profiles",
+    "Rule": "rules",
+    "Rules": "rules",
+    "Ruling": "policy",
+    "TrustStore": "trust",
+    "Verdict": "verdict",
+    "evaluate": "evaluation",
+    "load_policy": "loading",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: the shell grammar costs a session nothing until it is needed."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,1 @@
+"""Shell commands, understood with a real grammar."""

@@ -1,0 +1,314 @@
+"""Decisions in one session: what waits for a person, everybody who may answer, and what answers depend on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from handrail.policy.always import suggest_always
+from handrail.policy.files import Disk
+from handrail.policy.forms import check_dialog, check_elicited
+from handrail.policy.loading import PolicySource
+from handrail.policy.plan import FreshStart, PlanAnswer
+from handrail.policy.plan_rules import session_rules
+from handrail.policy.policy import Policy
+from handrail.policy.questions import check_answers
+from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult, Elicited
+from handrail.protocol.control import PreToolUseInput
+from handrail.protocol.frames import Assistant, Frame, Init, Result, Status, TaskStarted
+from handrail.protocol.options import Options
+from handrail.protocol.state import AskState
+from handrail.sessions.asking import Asking, OnAsk, PolicyAnswer, Resolved
+from handrail.sessions.asks import Actor, AnyAnswer, AskBook, AskChange, Correspondent, Decision
+from handrail.sessions.budget import Budget
+from handrail.sessions.enforcement import Enforcement, with_settings
+from handrail.sessions.held_calls import HeldCall, call_held
+from handrail.sessions.hooks import Hook, HookAnswer, HookContext, ToolDecision, ask_tool
+from handrail.sessions.plan_mode import PlanModeEntered, entered_plan_mode
+from handrail.sessions.plan_review import PLAN_MODE, LiveSession, PlanReview
+from handrail.sessions.survey import Surveyor
+from handrail.transports.ancestry import descends_from_session
+from handrail.transports.discovery import parse_version
+
+__all__ = ["CALLBACK", "Decisions", "Successor"]
+
+CALLBACK = Actor("on_ask", "callback")
+FIRST_TO_OBEY_HOOKS = (2, 1, 120)
+"""The first version tried that asks whenever a PreToolUse hook says so; up to 2.1.62 an allow rule outvotes it."""
+
+FIRST_TO_ASK_WITH_HOOKS = (2, 1, 52)
+"""The first version tried that asks and calls PermissionRequest hooks at once; 2.1.37 calls them instead of asking."""
+
+PLAN_APPROVED = Actor("whoever approved the plan", "python")
+IN_HOOK = Actor("whoever allowed the call before, in the hook", "hook")
+COOLDOWN = Actor("the pause after an outline was asked for", "policy")
+
+
+class Successor(msgspec.Struct, frozen=True):
+    """How to go on with an approved plan in a session that knows nothing else: its options, and its first message.
+
+    `policy` is that of this session, with the rules that were approved with the plan.
+    """
+
+    options: Options
+    prompt: str
+    policy: Policy | PolicySource | None = None
+
+
+class Decisions:
+    """The decisions of one live session."""
+
+    def __init__(
+        self,
+        session: LiveSession,
+        options: Options,
+        *,
+        on_ask: OnAsk | None,
+        actor: Actor,
+        policy: Policy | PolicySource | None,
+        budget: float | None,
+        on_change: Callable[[AskChange], None],
+        record: Callable[[Decision], Awaitable[None]] | None,
+        cli_version: Callable[[], str | None],
+    ) -> None:
+        files = Disk()
+        home = options.env.get("HOME") or os.path.expanduser("~")
+        self.successor: Successor | None = None
+        self._session = session
+        self._options = options
+        self._work: set[asyncio.Task[Any]] = set()
+        self._cwd = os.path.abspath(options.cwd or os.getcwd())
+        self._cli_version = cli_version
+        self._listener = on_change
+        self._agents: dict[str, str] = {}
+        self._rule_updates: dict[str, Sequence[Any]] = {}
+        self._plan_mode_ask: str | None = None
+        self._allowed_in_hook: set[str] = set()
+        self.enforcement = self._enforce(policy, home) if policy is not None else None
+        self.book = AskBook(on_change=self._on_change, record=record, is_own_process=descends_from_session)
+        self.plans = PlanReview(
+            session,
+            files,
+            mode=options.permission_mode or "default",
+            bypass_available=_may_bypass(options),
+            cli_version=cli_version,
+            fresh_start=self._start_afresh,
+            clock=time.monotonic,
+        )
+        self._surveyor = Surveyor(files, home=home)
+        self.budget = Budget(budget, open_ask=self._open_own) if budget is not None else None
+        self.asking = Asking(
+            self.book,
+            self._surveyor,
+            on_ask=on_ask,
+            actor=actor,
+            complete=self._complete,
+            resolve=self._resolve,
+            rule=self._rule,
+            expire_after=self._expire_after,
+            asks_with_hooks=lambda: not _older(cli_version(), FIRST_TO_ASK_WITH_HOOKS),
+        )
+
+    def _enforce(self, policy: Policy | PolicySource, home: str) -> Enforcement:
+        return Enforcement.of(
+            policy,
+            cwd=self._cwd,
+            home=home,
+            add_dirs=[os.path.join(self._cwd, each) for each in self._options.add_dirs],
+            mode=lambda: self.plans.mode,
+            have_asked=self._have_asked,
+        )
+
+    @property
+    def guards(self) -> tuple[Hook, ...]:
+        """The hooks that make the policy and the budget bind."""
+        return tuple(source.guard() for source in (self.enforcement, self.budget) if source is not None)
+
+    def launch_options(self) -> Options:
+        """The options to start the CLI with, so that its own settings say what they can of the policy."""
+        return self._options if self.enforcement is None else with_settings(self._options, self.enforcement.policy)
+
+    def review(self, call: Mapping[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+        """What a PreToolUse hook answered, once the policy has seen what it would change."""
+        return output if self.enforcement is None else self.enforcement.review(call, output)
+
+    def receive(self, frame: Frame) -> None:
+        """Follow what answers depend on: what the model said, modes, subagents, and how full the context is."""
+        match frame:
+            case Assistant():
+                plan_call = self.plans.on_assistant(frame)
+                if plan_call is not None:
+                    self.asking.more_is_known(plan_call)
+            case Init():
+                self._cwd = frame.cwd or self._cwd
+                self.plans.on_mode(frame)
+            case Status():
+                self._on_mode(frame)
+            case Result():
+                self.plans.on_result(frame)
+                if self.budget is not None:
+                    self.budget.on_result(frame)
+            case TaskStarted():
+                kind = frame.subagent_type or frame.task_type or "task"
+                self._agents[frame.task_id] = f"{kind}: {frame.description}" if frame.description else kind
+
+    def _on_mode(self, frame: Status) -> None:
+        entered_by = self.plans.on_mode(frame)
+        if self.plans.mode != PLAN_MODE and self._plan_mode_ask is not None:
+            self.asking.withdraw(self._plan_mode_ask)
+            self._plan_mode_ask = None
+        if entered_by is not None and not self.asking.asked_about(entered_by):
+            ask = entered_plan_mode(entered_by)
+            self._plan_mode_ask = ask.id
+            self._open_own(ask, PlanModeEntered(self.plans.leave))
+
+    async def _have_asked(self, call: PreToolUseInput, context: HookContext, reason: str) -> HookAnswer:
+        """Have a person asked about a call: by the CLI, or here if it would not."""
+        if not _older(self._cli_version(), FIRST_TO_OBEY_HOOKS):
+            return ask_tool(reason)
+        agent = context.raw.get("agent_id")
+        ask = call_held(
+            call.tool_name,
+            call.tool_input,
+            tool_use_id=context.tool_use_id or str(uuid4()),
+            agent_id=agent if isinstance(agent, str) else None,
+            reason=reason,
+        )
+        held = HeldCall(resolve=self._resolve, look_again=self._surveyor.look_again, interrupt=self._interrupt_turn)
+        self._open_own(ask, held)
+        try:
+            answer = await held.decision()
+        finally:
+            self.asking.withdraw(ask.id)
+        if isinstance(answer, ToolDecision) and answer.behavior == "allow" and ask.tool_use_id:
+            self._allowed_in_hook.add(ask.tool_use_id)
+        return answer
+
+    def _interrupt_turn(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._session.interrupt())
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    async def ready_to_send(self) -> None:
+        """Wait until a message may be sent. Raises `BudgetSpent`."""
+        if self.budget is not None:
+            await self.budget.wait()
+
+    def stop(self) -> None:
+        """The session is over."""
+        self.plans.stop()
+        if self.budget is not None:
+            self.budget.release()
+
+    # ------------------------------------------------------------ what asking needs to know
+
+    def _complete(self, ask: Ask) -> Ask:
+        """Add what the session knows."""
+        return msgspec.structs.replace(
+            self.plans.complete(ask),
+            cwd=self._cwd,
+            opened_at=ask.opened_at or time.time(),
+            agent=self._agents.get(ask.agent_id, "") if ask.agent_id else "",
+            suggestions=ask.suggestions or self._own_suggestions(ask),
+        )
+
+    def _own_suggestions(self, ask: Ask) -> tuple[dict[str, Any], ...]:
+        """What could be allowed for good. The CLI suggests nothing where it asks because our hook says so."""
+        if self.enforcement is None or ask.kind != "permission":
+            return ()
+        return suggest_always(ask.tool_name, ask.input, cwd=self._cwd)
+
+    def _resolve(self, ask: Ask, answer: AnyAnswer) -> Resolved:
+        """`answer` in the terms of the wire. Raises `UnfitAnswer`."""
+        resolved = self._checked(ask, answer)
+        if isinstance(resolved.answer, Allow) and resolved.answer.updated_permissions:
+            self._rule_updates[ask.id] = msgspec.to_builtins(resolved.answer.updated_permissions)
+        return resolved
+
+    def _checked(self, ask: Ask, answer: AnyAnswer) -> Resolved:
+        if isinstance(answer, PlanAnswer):
+            return self.plans.resolve(ask, answer)
+        match answer:
+            case Answers() if ask.kind == "question":
+                return Resolved(check_answers(ask, answer, cli_version=self._cli_version()))
+            case Elicited() if ask.kind == "elicitation":
+                check_elicited(ask, answer)
+            case DialogResult() if ask.kind == "dialog":
+                check_dialog(ask, answer)
+            case Allow() | Deny() if ask.kind == "plan":
+                return Resolved(answer, self.plans.answered)
+        return Resolved(answer)
+
+    def _open_own(self, ask: Ask, correspondent: Correspondent) -> None:
+        """Open an ask of our own, which no CLI waits for."""
+        self.asking.open(self._surveyor.survey(self._complete(ask)), correspondent)
+
+    def _rule(self, ask: Ask) -> PolicyAnswer | None:
+        if ask.tool_use_id in self._allowed_in_hook:
+            # An ask rule in the CLI's own settings comes after the hook: nobody is asked twice about one call.
+            self._allowed_in_hook.discard(ask.tool_use_id)
+            return PolicyAnswer(Allow(), IN_HOOK)
+        if self.enforcement is None or (self.budget is not None and self.budget.is_spent):
+            return None
+        if ask.kind == "plan" and self.enforcement.policy.outline_cooldown:
+            too_soon = self.plans.too_soon()
+            return PolicyAnswer(too_soon, COOLDOWN) if too_soon else None
+        return self.enforcement.answer(ask)
+
+    def _expire_after(self, ask: Ask) -> float | None:
+        """How long an ask may wait. The plan that a person asked an outline of is held until they are back."""
+        return None if self.enforcement is None or ask.after_outline else self.enforcement.policy.expire_after
+
+    # ------------------------------------------------------------ what follows from a decision
+
+    def _on_change(self, change: AskChange) -> None:
+        self.asking.changed(change)
+        if change.state is AskState.SENT and change.decision is not None:
+            self._take_over_rules(change.decision)
+        self._listener(change)
+
+    def _take_over_rules(self, decision: Decision) -> None:
+        updates = self._rule_updates.pop(decision.ask_id, ())
+        if updates and self.enforcement is not None:
+            self.enforcement.remember(updates, actor=decision.actor, at=decision.at)
+
+    def _start_afresh(self, start: FreshStart) -> None:
+        options = msgspec.structs.replace(
+            self._options,
+            resume=None,
+            continue_conversation=False,
+            fork_session=False,
+            session_id=None,
+            permission_mode=start.mode,
+            dangerously_skip_permissions=False,
+            allow_dangerously_skip_permissions=start.bypass_available,
+            allowed_tools=(*self._options.allowed_tools, *start.rules),
+        )
+        self.successor = Successor(options, start.prompt, self._policy_with(start.rules))
+
+    def _policy_with(self, rules: Sequence[str]) -> Policy | PolicySource | None:
+        """The policy for a session that follows this one: these rules were approved for it."""
+        if self.enforcement is None:
+            return None
+        if rules:
+            self.enforcement.remember([msgspec.to_builtins(session_rules(rules))], actor=PLAN_APPROVED, at=time.time())
+        return self.enforcement.for_successor()
+
+
+def _older(cli_version: str | None, than: tuple[int, int, int]) -> bool:
+    parsed = parse_version(cli_version or "")
+    return parsed is not None and parsed < than
+
+
+def _may_bypass(options: Options) -> bool:
+    return (
+        options.permission_mode == "bypassPermissions"
+        or options.dangerously_skip_permissions
+        or options.allow_dangerously_skip_permissions
+    )

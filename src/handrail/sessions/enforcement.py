@@ -1,0 +1,219 @@
+"""Makes a policy bind: in answers to asks, in a PreToolUse hook, and in the CLI's own settings.
+
+What the CLI allows by itself (the user's settings, accepted edits, read-only commands) is never asked about. The hook
+sees every call, so that is where deny and ask rules hold; what the CLI then asks about, the policy may answer.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from handrail.errors import InvalidOptions, PolicyError
+from handrail.policy.grants import Grants
+from handrail.policy.loading import PolicySource
+from handrail.policy.policy import FOR_A_PERSON, Policy, Ruling
+from handrail.protocol.asks import Allow, Ask, Deny
+from handrail.protocol.control import PreToolUseInput
+from handrail.protocol.options import Options
+from handrail.sessions.asking import PolicyAnswer
+from handrail.sessions.asks import Actor
+from handrail.sessions.hooks import Hook, HookAnswer, HookContext, deny_tool, hook
+
+__all__ = ["Enforcement", "with_settings"]
+
+logger = logging.getLogger("handrail.policy")
+
+LISTS = ("allow", "ask", "deny")
+
+LONGEST_HOLD = 20 * 24 * 3600.0
+"""How long the hook may take, for CLIs where it waits for a person. More would not fit into the CLI's timer."""
+
+HaveAsked = Callable[[PreToolUseInput, HookContext, str], Awaitable[HookAnswer]]
+"""Has a person asked about a call, for a reason: returns what the hook answers."""
+
+
+class _Fixed:
+    """A policy that was given as a value, and what people granted during the session."""
+
+    def __init__(self, policy: Policy, cwd: str) -> None:
+        self.policy = policy
+        self._cwd = cwd
+        self._grants = Grants()
+
+    def judge(
+        self, tool_name: str, tool_input: Mapping[str, Any], *, home: str, mode: str, add_dirs: Sequence[str]
+    ) -> Ruling:
+        return self.policy.judge(
+            tool_name,
+            tool_input,
+            cwd=self._cwd,
+            home=home,
+            mode=mode,
+            add_dirs=add_dirs,
+            grants=self._grants.holding_in(self._cwd),
+        )
+
+    def with_grants(self) -> Policy:
+        return self.policy.with_grants(self._grants)
+
+    def remember(self, updates: Sequence[Any], *, actor: str, at: float) -> None:
+        self._grants = self._grants.updated(updates, project=self._cwd, actor=actor, at=at)
+
+
+@dataclass(frozen=True, slots=True)
+class Enforcement:
+    """One session's policy, where it binds.
+
+    `mode` tells the permission mode the session is in; `have_asked` is how a call comes before a person.
+    """
+
+    source: PolicySource | _Fixed
+    home: str
+    add_dirs: tuple[str, ...]
+    mode: Callable[[], str]
+    have_asked: HaveAsked
+
+    @classmethod
+    def of(
+        cls,
+        policy: Policy | PolicySource,
+        *,
+        cwd: str,
+        home: str,
+        add_dirs: Sequence[str],
+        mode: Callable[[], str],
+        have_asked: HaveAsked,
+    ) -> Enforcement:
+        source = _Fixed(policy, cwd) if isinstance(policy, Policy) else policy
+        return cls(source, home, tuple(add_dirs), mode, have_asked)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self.source.policy if isinstance(self.source, _Fixed) else self.source.loaded.policy
+
+    def for_successor(self) -> Policy | PolicySource:
+        """The policy for the session that follows this one, with what was granted so far."""
+        return self.source.with_grants() if isinstance(self.source, _Fixed) else self.source
+
+    def answer(self, ask: Ask) -> PolicyAnswer | None:
+        """What the policy answers to an ask; None leaves it to a person."""
+        if ask.kind != "permission" or _is_for_a_person(ask):
+            return None
+        ruling = self._judge(ask.tool_name, ask.input, self.mode())
+        actor = Actor(f"policy: {ruling.rule or ruling.origin}", "policy")
+        match ruling.behavior:
+            case "allow":
+                return PolicyAnswer(Allow(), actor)
+            case "deny":
+                return PolicyAnswer(Deny(_denial(ruling)), actor)
+        return None
+
+    def guard(self) -> Hook:
+        """The hook that sees every call before the CLI decides about it."""
+
+        @hook("PreToolUse", timeout=LONGEST_HOLD)
+        async def policy(call: PreToolUseInput, context: HookContext) -> HookAnswer:
+            if call.tool_name in FOR_A_PERSON:
+                return None
+            ruling = self._judge(call.tool_name, call.tool_input, _mode(context.raw) or self.mode())
+            match ruling.behavior:
+                case "deny":
+                    return deny_tool(_denial(ruling))
+                case "ask":
+                    return await self.have_asked(call, context, ruling.reason)
+            # The CLI may still ask: then the policy's answer is a decision like any other, and is recorded.
+            return None
+
+        return policy
+
+    def review(self, call: Mapping[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+        """What another hook answered to a call; if it changes the input, the policy has the last word on that."""
+        specific = output.get("hookSpecificOutput") or {}
+        changed = specific.get("updatedInput")
+        tool = call.get("tool_name")
+        if (
+            not isinstance(changed, Mapping)
+            or not isinstance(tool, str)
+            or specific.get("permissionDecision") == "deny"
+        ):
+            return output
+        ruling = self._judge(tool, changed, _mode(call) or self.mode())
+        if ruling.behavior == "allow":
+            return output
+        decision = {"permissionDecision": ruling.behavior, "permissionDecisionReason": _denial(ruling)}
+        return {**output, "hookSpecificOutput": {**specific, **decision}}
+
+    def remember(self, updates: Sequence[Any], *, actor: Actor, at: float) -> None:
+        """A person changed the rules with an answer: the same call is not asked about again."""
+        try:
+            self.source.remember(updates, actor=str(actor), at=at)
+        except (PolicyError, OSError) as error:
+            logger.warning("the CLI has the new rule, but Handrail's own policy could not take it over: %s", error)
+
+    def _judge(self, tool: str, given: Mapping[str, Any], mode: str) -> Ruling:
+        return self.source.judge(tool, given, home=self.home, mode=mode, add_dirs=self.add_dirs)
+
+
+def with_settings(options: Options, policy: Policy) -> Options:
+    """`options` with what the CLI's own settings can say of the policy: it holds even where our hook is not called."""
+    return msgspec.structs.replace(options, settings=_merged(_settings_of(options), policy.settings()))
+
+
+def _settings_of(options: Options) -> dict[str, Any]:
+    match options.settings:
+        case None:
+            return {}
+        case Mapping() as settings:
+            return dict(settings)
+        case str() | PurePath() as named:
+            return _parsed(str(named), options.cwd)
+
+
+def _parsed(named: str, cwd: str | PurePath | None) -> dict[str, Any]:
+    """Settings given as JSON, or as the path of a file with them."""
+    try:
+        if not named.lstrip().startswith("{"):
+            with open(os.path.join(cwd or "", os.path.expanduser(named)), encoding="utf-8") as file:
+                named = file.read()
+        settings = json.loads(named)
+    except (OSError, ValueError) as error:
+        raise InvalidOptions(f"the settings cannot be read, so no policy can be added to them: {error}") from None
+    if not isinstance(settings, dict):
+        raise InvalidOptions("the settings are no JSON object, so no policy can be added to them")
+    return settings
+
+
+def _merged(settings: dict[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    permissions = settings.get("permissions") or {}
+    if not isinstance(permissions, Mapping):
+        raise InvalidOptions("settings['permissions'] is no object, so no policy can be added to it")
+    merged = dict(permissions)
+    for name in LISTS:
+        rules = [*(permissions.get(name) or ()), *added["permissions"].get(name, ())]
+        if rules:
+            merged[name] = list(dict.fromkeys(rules))
+    return {**settings, "permissions": merged}
+
+
+def _is_for_a_person(ask: Ask) -> bool:
+    """Whether the CLI itself wants a person here: by an ask rule of the user's, or because the tool does."""
+    return bool(ask.request.get("matched_ask_rule") or ask.request.get("requires_user_interaction"))
+
+
+def _mode(hook_input: Mapping[str, Any]) -> str | None:
+    mode = hook_input.get("permission_mode")
+    return mode if isinstance(mode, str) and mode else None
+
+
+def _denial(ruling: Ruling) -> str:
+    rule = f" (rule {ruling.rule}, {ruling.origin})" if ruling.rule else f" ({ruling.origin})"
+    return f"Handrail's policy does not let this pass: {ruling.reason}{rule}. Nobody was asked."

@@ -1,0 +1,76 @@
+"""Looks at an ask where the CLI runs: what it is about, exactly, and how that looks to a person."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any
+
+import msgspec
+
+from handrail.policy.describe import describe
+from handrail.policy.files import Files
+from handrail.protocol.asks import Ask, ask_digest
+
+__all__ = ["Surveyor"]
+
+EDITED_FILE = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
+"""The tools that change one file, and the field that names it."""
+
+LARGEST_HASHED = 64 * 1024 * 1024
+HEAVY = 128 * 1024
+"""From this size on, reading and comparing would keep others waiting."""
+
+NO_FILE = "absent"
+UNREADABLE = "unreadable"
+
+
+class Surveyor:
+    """Gives asks their digest and their description."""
+
+    def __init__(self, files: Files, *, home: str) -> None:
+        self._files = files
+        self._home = home
+
+    def survey(self, ask: Ask) -> Ask:
+        """`ask` with its digest and its description, as things are now."""
+        digest = ask_digest(ask, file_hash=self._file_hash(ask))
+        description = describe(ask, cwd=ask.cwd, home=self._home, files=self._files, plan=ask.plan)
+        return msgspec.structs.replace(ask, digest=digest, description=description)
+
+    def look_again(self, ask: Ask) -> Ask:
+        """The same ask if nothing has changed, else the ask surveyed anew."""
+        if _edited_path(ask) is None or ask.digest == ask_digest(ask, file_hash=self._file_hash(ask)):
+            return ask
+        return self.survey(ask)
+
+    def is_heavy(self, ask: Ask) -> bool:
+        """Whether a survey may take long enough for others to notice: a large edit, or an edit of a large file."""
+        path = _edited_path(ask)
+        if path is None:
+            return False
+        return _size(ask.input) > HEAVY or (self._files.exists(path) and self._files.read(path, HEAVY) is None)
+
+    def _file_hash(self, ask: Ask) -> str | None:
+        """The hash of the file that an edit would change; None for what is no edit."""
+        path = _edited_path(ask)
+        if path is None:
+            return None
+        if not self._files.exists(path):
+            return NO_FILE
+        content = self._files.read(path, LARGEST_HASHED)
+        return UNREADABLE if content is None else hashlib.sha256(content).hexdigest()
+
+
+def _edited_path(ask: Ask) -> str | None:
+    named = ask.input.get(EDITED_FILE.get(ask.tool_name, ""))
+    return os.path.join(ask.cwd, named) if isinstance(named, str) else None
+
+
+def _size(value: Any) -> int:
+    """About how much text there is in a tool's input."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    return sum(map(_size, value)) if isinstance(value, list) else 0

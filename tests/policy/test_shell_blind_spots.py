@@ -1,0 +1,131 @@
+"""Where the grammar is misled, or a shell reads something else than a person: for a person to answer, one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.policy.rules import Rules
+from handrail.policy.shell.judge import judge_command
+from handrail.policy.shell.parse import parse
+from handrail.policy.situation import Situation
+
+from .support import HOME, PROJECT, SomeFiles
+
+ALLOW = ("Bash(foo:*)", "Bash(bar:*)", "Bash(cat:*)", "Bash(echo:*)")
+
+BLIND_SPOTS = {
+    "an escaped line break inside a word": "foo x\\\ny",
+    "an escaped line break inside the command word": "fo\\\no x",
+    "an escaped line break before a pipe": "foo \\\n| bar",
+    "backticks in a here-document that expands": "cat <<EOF\n`baz`\nEOF",
+    "a substitution in a here-document that expands": "cat <<EOF\n$(baz)\nEOF",
+    "a null character": "foo\0bar",
+    "a carriage return": "foo\rbaz",
+    "an escape code": "foo \x1b[2K",
+    "a here-document that never ends": "foo <<'EOF'\nx",
+    "a here-document that ends inside a substitution": "foo \"$(cat <<'EOF'\nx\nEOF)\"",
+    "text behind the start of a here-document": "foo <<'EOF' && bar\nx\nEOF",
+    "a pipe behind the start of a here-document": "foo <<'EOF' | bar\nx\nEOF",
+    "time with an option": "time -p foo",
+    "coproc": "coproc foo",
+    "sudo": "sudo foo",
+    "env": "env foo",
+    "eval": "eval foo",
+    "bash -c": "bash -c foo",
+    "trap": "trap foo EXIT",
+    "source": "source foo",
+    "a path to the command": "./foo",
+    "a no-break space": "foo\u00a0x",
+    "a zero-width space": "foo\u200b x",
+    "a letter that looks like another": "f\u043eo x",
+    "text that reverses its direction": "foo \u202eabc",
+    "escaped white space": "foo a\\ b",
+    "escape codes in quotes": "foo $'x'",
+    "translated text": 'foo $"x"',
+    "a variable": "foo $X",
+    "a variable in quotes": 'foo "$X"',
+    "a variable with a default": "foo ${X:-y}",
+    "a lone dollar sign": "foo $",
+    "a command substitution": "foo $(bar)",
+    "a command substitution in quotes": 'foo "$(bar)"',
+    "backticks": "foo `bar`",
+    "a process substitution": "foo <(bar)",
+    "an arithmetic expansion with a name": "foo $((X))",
+    "a brace expansion": "foo {a,b}",
+    "an escaped brace expansion": "foo \\{a,b\\}",
+    "a range in braces": "foo {1..3}",
+    "a word that zsh replaces": "foo =bar",
+    "a quoted line that looks like a comment": "foo 'a\n# b'",
+    "a comment in the middle of a list": "foo && # x\nbar",
+    "the background": "foo &",
+    "a subshell": "(foo)",
+    "a group": "{ foo; }",
+    "a case": "case x in x) foo;; esac",
+    "a function": "foo() { bar; }",
+    "a counting loop": "for ((i=0;i<3;i++)); do foo; done",
+    "select": "select x in a; do foo; done",
+    "a loop over a special variable": "for PATH in a; do foo; done",
+    "a special variable": "PATH=/x; foo",
+    "an array": "X=(a b); foo",
+    "an element of an array": "X[0]=1; foo",
+    "several assignments": "X=1 Y=2",
+    "a redirect in front": "> /dev/null foo",
+    "two targets of one redirect": "foo > /dev/null bar",
+    "a redirect of a loop": "for x in a; do foo; done > /dev/null",
+    "a descriptor that is closed": "foo 2>&-",
+    "a file opened both ways": "foo <> x",
+    "quotes that never end": 'foo "x',
+    "single quotes that never end": "foo 'x",
+    "a pipe into nothing": "foo |",
+    "a keyword without its end": "if foo",
+    "a parenthesis behind a word": "foo a(b)",
+    "a pattern as command": "fo* x",
+    "two exclamation marks": "! ! foo",
+    "a line that starts with a backslash": "foo x\n\\bar y",
+    "a redirect inside a test": "[ a>b ] && foo",
+}
+
+
+@pytest.mark.parametrize("command", [pytest.param(command, id=name) for name, command in BLIND_SPOTS.items()])
+def test_what_is_not_certain_is_asked_about(command: str) -> None:
+    verdict = judge_command(command, Rules(allow=ALLOW), Situation(PROJECT, HOME, files=SomeFiles()))
+    assert verdict.behavior == "ask"
+    assert verdict.reason
+
+
+CLEAR = {
+    "quoted operators": "foo 'a && b | c > d; $(e) `f`'",
+    "escaped operators": r"foo a\&b a\;b \$X \`x\`",
+    "a here-document that does not expand": "foo <<'EOF'\n$(baz) `baz`\nEOF",
+    "text from a here-document": "foo -m \"$(cat <<'EOF'\nfirst\nsecond $(baz)\nEOF\n)\"",
+    "a line that goes on": "foo \\\n  --option \\\n  value",
+    "the home": 'foo $HOME "$HOME/x"',
+    "a pattern": "foo *.py",
+    "a comment": "foo # it's a comment",
+    "no redirect to a file": "foo > /dev/null 2>&1",
+    "words of a here-string": 'foo <<< "a b"',
+}
+
+
+@pytest.mark.parametrize("command", [pytest.param(command, id=name) for name, command in CLEAR.items()])
+def test_what_is_certain_is_not(command: str) -> None:
+    assert parse(command).doubts == ()
+    verdict = judge_command(command, Rules(allow=ALLOW), Situation(PROJECT, HOME, files=SomeFiles()))
+    assert verdict.behavior == "allow"
+
+
+def test_words_are_known_without_their_quotes() -> None:
+    (command,) = parse(r"""fo"o" 'a b' "c\"d" e\ f""").parts
+    assert command.values == ("foo", "a b", 'c"d', "e f")
+    assert [word.doubt for word in command.words] == [None, None, None, "escaped white space"]
+
+
+def test_a_line_that_starts_with_a_backslash_is_a_command_of_its_own() -> None:
+    rules = Rules(allow=["Bash"], deny=["Bash(evil:*)"])
+    assert judge_command("foo x\n\\evil y", rules, Situation(PROJECT, HOME, files=SomeFiles())).behavior == "deny"
+
+
+def test_everything_is_seen_where_not_all_can_be_followed() -> None:
+    script = parse("f() { one; }; case x in a) two $(three);; esac; four <(five) | (six)")
+    assert {command.name for command in script.everything} == {"one", "two", "three", "four", "five", "six"}
+    assert script.doubts
