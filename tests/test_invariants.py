@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from handrail.errors import LocalProtocolError
-from handrail.policy.describe import describe
+from handrail.policy.describing.describe import describe
 from handrail.policy.files import Disk
 from handrail.policy.policy import Policy
 from handrail.protocol.asks import ASK_SUBTYPES, Allow, Answer, Ask, ask_from

@@ -67,5 +67,17 @@ def test_the_protocol_does_no_io(path: Path) -> None:
         assert module.split(".")[0] not in TOUCHES_THE_WORLD, f"{path.name} imports {module}"
 
 
+LOOKS_AT_FILES = {SOURCE / "policy" / "files.py", *(SOURCE / "policy" / "storage").glob("*.py")}
+TOUCHES_FILES = {"asyncio", "io", "os", "pathlib", "select", "socket", "subprocess", "tempfile", "threading", "time"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted({*(SOURCE / "policy").rglob("*.py")} - LOOKS_AT_FILES), ids=lambda path: path.stem
+)
+def test_the_policy_looks_at_files_through_one_door(path: Path) -> None:
+    for module, _ in imports(path):
+        assert module.split(".")[0] not in TOUCHES_FILES, f"{path.name} imports {module}"
+
+
 def test_every_part_has_its_place() -> None:
     assert {part_of(path) for path in MODULES} == set(MAY_IMPORT)

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
         StaleDigest,
         UnfitAnswer,
     )
-    from handrail.policy.loading import PolicySource
-    from handrail.policy.plan import (
+    from handrail.policy.answers.plan import (
         ApproveInFreshContext,
         ApprovePlan,
         EnterPlan,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
         RevisePlan,
     )
     from handrail.policy.policy import Policy
+    from handrail.policy.storage.loading import PolicySource
     from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny, DialogResult, Elicited, Failed
     from handrail.protocol.frames import Assistant, Frame, Init, Malformed, Result, StreamEvent, User
     from handrail.protocol.options import Options
@@ -146,8 +146,8 @@ __all__ = [
 ]
 
 _HOME = {
-    "handrail.policy.loading": ("PolicySource",),
-    "handrail.policy.plan": (
+    "handrail.policy.storage.loading": ("PolicySource",),
+    "handrail.policy.answers.plan": (
         "ApproveInFreshContext",
         "ApprovePlan",
         "EnterPlan",

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 
 from handrail.cli.ask_view import Asking, ask_panel
 from handrail.cli.listing import diff_listing, hunk_listing, text_listing
-from handrail.policy.diffs import unified_hunks
-from handrail.policy.visible import visible
+from handrail.policy.describing.diffs import unified_hunks
+from handrail.policy.describing.visible import visible
 
 from .support import permission, plain
 

@@ -19,7 +19,7 @@ from handrail import (
 )
 from handrail.cli.ask_view import Asking
 from handrail.cli.prompts import PromptInterrupted
-from handrail.policy.plan import PlanContext
+from handrail.policy.answers.plan import PlanContext
 from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult, Elicited, answer_body, ask_from
 
 from .support import answered, permission

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from handrail.errors import ControlExpired, ControlRefused
-from handrail.policy.loading import PolicySource
 from handrail.policy.policy import Policy
+from handrail.policy.storage.loading import PolicySource
 from handrail.protocol.asks import Allow, Answer, Ask
 from handrail.protocol.blocks import Text, ToolResult
 from handrail.protocol.blocks import ToolUse as ToolUseBlock

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from handrail.errors import UnfitAnswer
-from handrail.policy.forms import form_fields
+from handrail.policy.answers.forms import form_fields
 from handrail.protocol.asks import Ask, Elicited
 from handrail.protocol.launch import Options
 from handrail.sessions.asking import OnAsk

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from handrail.errors import UnfitAnswer
-from handrail.policy.plan import (
+from handrail.policy.answers.plan import (
     ApproveInFreshContext,
     ApprovePlan,
     EnterPlan,
@@ -19,8 +19,8 @@ from handrail.policy.plan import (
     RejectPlan,
     RevisePlan,
 )
-from handrail.policy.plan_choices import plan_choices
-from handrail.policy.plan_rules import proposed_rules
+from handrail.policy.answers.plan_choices import plan_choices
+from handrail.policy.answers.plan_rules import proposed_rules
 from handrail.protocol.asks import Allow, Ask, Deny
 from handrail.protocol.blocks import Image, Source
 from handrail.protocol.control import AddRules, PreToolUseInput, Rule

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handrail.errors import UnfitAnswer
-from handrail.policy.questions import skip_questions
+from handrail.policy.answers.questions import skip_questions
 from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny
 from handrail.protocol.launch import Options
 from handrail.testing.cli_cache import ClaudeCLI

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from handrail.policy.dangers import Findings, command_findings
-from handrail.policy.touched import Ground
+from handrail.policy.describing.dangers import Findings, command_findings
+from handrail.policy.describing.touched import Ground
 
 from .support import HOME, PROJECT, SomeFiles
 

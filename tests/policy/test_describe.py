@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from handrail.policy.describe import describe
+from handrail.policy.describing.describe import describe
 from handrail.policy.files import Disk
 from handrail.protocol.asks import ASK_SUBTYPES, Ask, ask_from
 from handrail.protocol.descriptions import (
@@ -589,7 +589,7 @@ def test_no_amount_of_text_is_too_much(given: dict[str, Any]) -> None:
 def test_the_page_names_every_code() -> None:
     root = Path(__file__).parents[2]
     page = (root / "docs" / "reference" / "descriptions.md").read_text()
-    sources = "".join(path.read_text() for path in (root / "src" / "handrail" / "policy").glob("*.py"))
+    sources = "".join(path.read_text() for path in (root / "src" / "handrail" / "policy" / "describing").glob("*.py"))
     found = set(re.findall(r'Flag\(\s*code="([a-z-]+)"', sources))
     found |= set(re.findall(r'_(?:special|named)\(\s*"([a-z-]+)",\s*"', sources))
     assert len(found) > 30

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.policy.diffs import NO_NEWLINE, changed_blocks, split_lines, unified_hunks
+from handrail.policy.describing.diffs import NO_NEWLINE, changed_blocks, split_lines, unified_hunks
 from handrail.protocol.descriptions import Hunk
 
 lines = st.lists(st.sampled_from(["", "a", "b", "c", " a", "-a", "+b", "\\ c", "a\r", "\u2028"]), max_size=30)

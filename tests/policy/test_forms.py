@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.errors import UnfitAnswer
-from handrail.policy.forms import FieldProblem, check_dialog, check_elicited, form_fields, form_problems
+from handrail.policy.answers.forms import FieldProblem, check_dialog, check_elicited, form_fields, form_problems
 from handrail.protocol.asks import Ask, DialogResult, Elicited
 
 PERSON: dict[str, Any] = {

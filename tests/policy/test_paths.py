@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.policy import Rules, evaluate
-from handrail.policy.gitignore import matches
-from handrail.policy.paths import inside_project, path_rule
+from handrail.policy.rules.gitignore import matches
+from handrail.policy.rules.paths import inside_project, path_rule
 from handrail.policy.situation import Situation, Source
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.errors import UnfitAnswer
-from handrail.policy.plan import (
+from handrail.policy.answers.plan import (
     ApproveInFreshContext,
     ApprovePlan,
     Compact,
@@ -30,9 +30,9 @@ from handrail.policy.plan import (
     plan_text,
     resolve_plan_answer,
 )
-from handrail.policy.plan_choices import MODE_LABELS, plan_choices
-from handrail.policy.plan_cooldown import OutlineCooldown
-from handrail.policy.plan_rules import AllowedPrompt, proposed_rules
+from handrail.policy.answers.plan_choices import MODE_LABELS, plan_choices
+from handrail.policy.answers.plan_cooldown import OutlineCooldown
+from handrail.policy.answers.plan_rules import AllowedPrompt, proposed_rules
 from handrail.protocol.asks import Allow, Ask, Deny, answer_body
 from handrail.protocol.blocks import Image, Source
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.errors import UnfitAnswer
-from handrail.policy.questions import Option, Question, check_answers, questions_of, skip_questions
+from handrail.policy.answers.questions import Option, Question, check_answers, questions_of, skip_questions
 from handrail.protocol.asks import Answers, Ask, Deny, answer_body
 
 COLOUR = "Which colour?"

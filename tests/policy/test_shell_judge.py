@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.policy.rules import Rules
+from handrail.policy.rules.ruleset import Rules
 from handrail.policy.shell.judge import judge_command
 from handrail.policy.situation import Situation
 from handrail.policy.verdict import Verdict

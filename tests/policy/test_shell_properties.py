@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from handrail.policy.rules import Rules
+from handrail.policy.rules.ruleset import Rules
 from handrail.policy.shell.judge import judge_command
 from handrail.policy.shell.parse import parse
 from handrail.policy.situation import Situation

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.policy.suggestions import describe_suggestion
+from handrail.policy.describing.suggestions import describe_suggestion
 
 
 @pytest.mark.parametrize(

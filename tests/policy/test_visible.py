@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.policy.visible import hidden_characters, hiding, legible, one_line, visible
+from handrail.policy.describing.visible import hidden_characters, hiding, legible, one_line, visible
 
 VISIBLE_FORMAT_CHARACTERS = {
     *range(0x0600, 0x0606),

@@ -41,7 +41,7 @@ from handrail import (
     deny_tool,
     hook,
 )
-from handrail.policy.plan import NO_PLAN_WANTED
+from handrail.policy.answers.plan import NO_PLAN_WANTED
 from handrail.protocol.frames import Assistant
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI

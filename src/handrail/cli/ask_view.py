@@ -20,13 +20,13 @@ from handrail.cli.layout import Hanging
 from handrail.cli.listing import Line, Listing, diff_listing, hunk_listing, text_listing
 from handrail.cli.style import FAILED, MARKS, NEEDS_YOU, PLAN, QUIET, exact, markdown, prose
 from handrail.cli.tools import tool_title
-from handrail.policy.deceptions import deceptions
-from handrail.policy.describe import describe
-from handrail.policy.described_forms import questions_of
+from handrail.policy.answers.plan import PlanContext
+from handrail.policy.describing.deceptions import deceptions
+from handrail.policy.describing.describe import describe
+from handrail.policy.describing.described_forms import questions_of
+from handrail.policy.describing.json_text import strings_in
+from handrail.policy.describing.visible import hidden_characters, one_line
 from handrail.policy.files import Disk
-from handrail.policy.json_text import strings_in
-from handrail.policy.plan import PlanContext
-from handrail.policy.visible import hidden_characters, one_line
 from handrail.protocol.asks import Ask
 from handrail.protocol.descriptions import (
     Call,

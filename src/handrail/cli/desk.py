@@ -13,7 +13,7 @@ from handrail.cli.prompts import STOPPED, PromptInterrupted
 from handrail.cli.style import FAILED, NEEDS_YOU
 from handrail.cli.terminal import Terminal
 from handrail.cli.view import View
-from handrail.policy.plan import PlanContext
+from handrail.policy.answers.plan import PlanContext
 from handrail.protocol.asks import ASK_SUBTYPES, Ask, Deny
 from handrail.protocol.frames import ControlRequest, Frame
 from handrail.sessions.asks import AnyAnswer

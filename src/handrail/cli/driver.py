@@ -16,7 +16,7 @@ from handrail.cli.style import FAILED, NEEDS_YOU, QUIET
 from handrail.cli.terminal import Terminal
 from handrail.cli.view import View
 from handrail.errors import HandrailError
-from handrail.policy.plan import PlanContext
+from handrail.policy.answers.plan import PlanContext
 from handrail.protocol.asks import Ask, Deny
 from handrail.protocol.frames import Result
 from handrail.protocol.options import Options

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handrail.cli.ask_view import Asking
-from handrail.policy.plan import PlanContext
+from handrail.policy.answers.plan import PlanContext
 from handrail.protocol.asks import Ask
 from handrail.protocol.blocks import ToolUse
 from handrail.protocol.frames import Assistant, Frame, Init, TaskStarted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.policy.forms import Field, form_fields
+from handrail.policy.answers.forms import Field, form_fields
 
 __all__ = ["Field", "form_fields", "pick", "read_value"]
 

@@ -13,8 +13,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from handrail.cli.style import DONE, FAILED, QUIET, exact
-from handrail.policy.diffs import NO_NEWLINE, unified_hunks
-from handrail.policy.visible import visible
+from handrail.policy.describing.diffs import NO_NEWLINE, unified_hunks
+from handrail.policy.describing.visible import visible
 from handrail.protocol.descriptions import Hunk
 
 __all__ = ["Line", "Listing", "diff_listing", "hunk_listing", "text_listing"]

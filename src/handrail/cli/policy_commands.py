@@ -21,13 +21,15 @@ from handrail.cli.render import notice
 from handrail.cli.style import DONE, FAILED, NEEDS_YOU, QUIET, make_console
 from handrail.errors import HandrailError, InvalidPolicy, PolicyError, SelfApproval
 from handrail.policy.documents import parse_document
-from handrail.policy.grants import Grant, GrantStore
-from handrail.policy.loading import Asked, Loaded, behind_a_link, load_policy, project_root, read_policy_bytes
+from handrail.policy.grants import Grant
 from handrail.policy.places import Places, project_policy_file
 from handrail.policy.recordings import RecordedCall, Replayed, read_recording, replay
 from handrail.policy.situation import MODES
+from handrail.policy.storage.grant_store import GrantStore
+from handrail.policy.storage.loading import Asked, Loaded, behind_a_link, load_policy, project_root, read_policy_bytes
+from handrail.policy.storage.trust_store import TrustStore
 from handrail.policy.suggest import Suggested, suggest
-from handrail.policy.trust import TrustStore, digest_of
+from handrail.policy.trust import digest_of
 from handrail.policy.wording import did_you_mean
 
 __all__ = ["Desk", "in_words"]

@@ -16,10 +16,10 @@ from handrail.cli.style import DONE, FAILED, MARKS, NEEDS_YOU, QUIET, exact, pro
 from handrail.cli.tools import call_line, tool_title
 from handrail.policy.documents import Document
 from handrail.policy.grants import Grant
-from handrail.policy.loading import Loaded, LookedAt
 from handrail.policy.policy import BUILT_IN, FOR_A_PERSON, Ruling
 from handrail.policy.profiles import PROFILES
 from handrail.policy.recordings import Difference, RecordedCall, Replayed
+from handrail.policy.storage.loading import Loaded, LookedAt
 from handrail.policy.suggest import Suggested
 from handrail.policy.verdict import Behavior
 

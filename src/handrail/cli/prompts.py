@@ -20,11 +20,11 @@ from handrail.cli.layout import Hanging
 from handrail.cli.menu import HELP_KEY, Choice, Menu
 from handrail.cli.style import DONE, FAILED, MARKS, NEEDS_YOU, QUIET, exact, prose
 from handrail.errors import UnfitAnswer
-from handrail.policy.forms import check_elicited
-from handrail.policy.plan import ApproveInFreshContext, ApprovePlan, ImplementNow, PlanAnswer, RejectPlan
-from handrail.policy.plan_choices import PlanChoice, plan_choices
-from handrail.policy.plan_rules import proposed_rules
-from handrail.policy.suggestions import describe_suggestion
+from handrail.policy.answers.forms import check_elicited
+from handrail.policy.answers.plan import ApproveInFreshContext, ApprovePlan, ImplementNow, PlanAnswer, RejectPlan
+from handrail.policy.answers.plan_choices import PlanChoice, plan_choices
+from handrail.policy.answers.plan_rules import proposed_rules
+from handrail.policy.describing.suggestions import describe_suggestion
 from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny, DialogResult, Elicited
 from handrail.sessions.asks import AnyAnswer
 

@@ -16,8 +16,8 @@ from rich.text import Text
 from handrail.cli.layout import Hanging
 from handrail.cli.style import DONE, FAILED, MARKS, NEEDS_YOU, QUIET, RUNNING, exact, markdown, prose
 from handrail.cli.tools import call_line, tool_title
-from handrail.policy.suggestions import describe_mode
-from handrail.policy.visible import one_line
+from handrail.policy.describing.suggestions import describe_mode
+from handrail.policy.describing.visible import one_line
 from handrail.protocol import frames as f
 from handrail.protocol.blocks import Text as TextBlock
 from handrail.protocol.blocks import ToolResult

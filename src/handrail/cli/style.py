@@ -16,7 +16,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from handrail.cli.layout import Trimmed
-from handrail.policy.visible import legible, visible
+from handrail.policy.describing.visible import legible, visible
 
 __all__ = [
     "DONE",

@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from handrail.policy.diffs import changed_blocks, split_lines
-from handrail.policy.visible import one_line, visible
+from handrail.policy.describing.diffs import changed_blocks, split_lines
+from handrail.policy.describing.visible import one_line, visible
 
 __all__ = ["call_line", "tool_title"]
 

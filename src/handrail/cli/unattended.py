@@ -9,7 +9,7 @@ from handrail.cli.ask_view import Asking, ask_panel, option_labels, question_pan
 from handrail.cli.layout import Hanging
 from handrail.cli.style import DONE, FAILED, MARKS, exact
 from handrail.cli.tools import call_line, tool_title
-from handrail.policy.plan import ApprovePlan
+from handrail.policy.answers.plan import ApprovePlan
 from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny
 from handrail.sessions.asks import AnyAnswer
 

@@ -16,7 +16,7 @@ from handrail.cli.screen import Screen
 from handrail.cli.streamed import StreamedText
 from handrail.cli.style import QUIET, markdown
 from handrail.cli.tools import call_line, tool_title
-from handrail.policy.visible import one_line
+from handrail.policy.describing.visible import one_line
 from handrail.protocol.blocks import (
     Block,
     McpToolUse,

@@ -23,8 +23,8 @@ from handrail.cli.terminal import Terminal
 from handrail.cli.unattended import Automatic, Nobody
 from handrail.cli.view import JsonView, TerminalView, View
 from handrail.errors import HandrailError
-from handrail.policy.loading import Asked, PolicySource
 from handrail.policy.places import Places
+from handrail.policy.storage.loading import Asked, PolicySource
 from handrail.protocol.launch import Options
 from handrail.sessions.asks import Actor
 from handrail.sessions.client import connect

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from handrail.policy.evaluation import evaluate
     from handrail.policy.files import Disk, Files
-    from handrail.policy.grants import Grant, Grants, GrantStore
-    from handrail.policy.loading import Asked, Loaded, PolicySource, load_policy
+    from handrail.policy.grants import Grant, Grants
     from handrail.policy.places import Places
     from handrail.policy.policy import Origin, PlacedRule, Policy, Ruling
     from handrail.policy.profiles import PROFILES, Profile
-    from handrail.policy.rules import Rule, Rules
-    from handrail.policy.trust import HeldBack, TrustStore
+    from handrail.policy.rules.ruleset import Rule, Rules
+    from handrail.policy.storage.grant_store import GrantStore
+    from handrail.policy.storage.loading import Asked, Loaded, PolicySource, load_policy
+    from handrail.policy.storage.trust_store import TrustStore
+    from handrail.policy.trust import HeldBack
     from handrail.policy.verdict import Verdict
 
 __all__ = [
@@ -46,28 +48,28 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Asked": "loading",
+    "Asked": "storage.loading",
     "Disk": "files",
     "Files": "files",
     "Grant": "grants",
-    "GrantStore": "grants",
+    "GrantStore": "storage.grant_store",
     "Grants": "grants",
     "HeldBack": "trust",
-    "Loaded": "loading",
+    "Loaded": "storage.loading",
     "Origin": "policy",
     "PROFILES": "profiles",
     "PlacedRule": "policy",
     "Places": "places",
     "Policy": "policy",
-    "PolicySource": "loading",
+    "PolicySource": "storage.loading",
     "Profile": "profiles",
-    "Rule": "rules",
-    "Rules": "rules",
+    "Rule": "rules.ruleset",
+    "Rules": "rules.ruleset",
     "Ruling": "policy",
-    "TrustStore": "trust",
+    "TrustStore": "storage.trust_store",
     "Verdict": "verdict",
     "evaluate": "evaluation",
-    "load_policy": "loading",
+    "load_policy": "storage.loading",
 }
 
 

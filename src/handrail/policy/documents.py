@@ -10,9 +10,9 @@ from typing import Any, get_args
 import msgspec
 
 from handrail.errors import InvalidPolicy
-from handrail.policy.dead import why_dead
-from handrail.policy.grammar import Problem, parse_rule
 from handrail.policy.profiles import PROFILES
+from handrail.policy.rules.dead import why_dead
+from handrail.policy.rules.grammar import Problem, parse_rule
 from handrail.policy.toml_lines import Place, toml_lines
 from handrail.policy.verdict import Behavior
 from handrail.policy.wording import did_you_mean, listed

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from handrail.errors import PolicyError
-from handrail.policy.calls import Call, by_field, by_name, by_rule, current_name, names
-from handrail.policy.file_tools import EDITING, SEARCHING, judge_edit, judge_read, judge_search
+from handrail.policy.calls.base import Call, by_field, by_name, by_rule, current_name, names
+from handrail.policy.calls.file_tools import EDITING, SEARCHING, judge_edit, judge_read, judge_search
+from handrail.policy.calls.skills import judge_skill
+from handrail.policy.calls.web import judge_fetch
 from handrail.policy.files import Disk, Files
-from handrail.policy.grammar import Problem, Rule
-from handrail.policy.rules import Rules
+from handrail.policy.rules.grammar import Problem, Rule
+from handrail.policy.rules.ruleset import Rules
 from handrail.policy.situation import MODES, SOURCES, Situation, Source
-from handrail.policy.skills import judge_skill
 from handrail.policy.verdict import Verdict
-from handrail.policy.web import judge_fetch
 
 __all__ = ["evaluate"]
 

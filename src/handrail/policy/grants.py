@@ -15,11 +15,10 @@ import msgspec
 
 from handrail.errors import InvalidRule
 from handrail.policy.documents import BEHAVIORS
-from handrail.policy.grammar import Problem, parse_rule
-from handrail.policy.json_file import locked, read_json, write_json
+from handrail.policy.rules.grammar import Problem, parse_rule
 from handrail.policy.verdict import Behavior
 
-__all__ = ["Grant", "GrantStore", "Grants", "Scope"]
+__all__ = ["Grant", "Grants", "Scope"]
 
 Scope: TypeAlias = Literal["session", "project", "user"]
 
@@ -113,33 +112,6 @@ class Grants:
                 kept = [grant for grant in self._all if not _is_replaced(grant, update, project)]
                 return Grants((*kept, *made))
         return self
-
-
-class GrantStore:
-    """The grants that outlive a session, in a file that all of this user's sessions share."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def read(self) -> Grants:
-        """What was granted so far. A damaged file is an error: nothing is allowed because of it."""
-        return Grants(read_json(self.path, list[Grant], []))
-
-    def update(self, updates: Sequence[Any], *, project: str, actor: str, at: float) -> Grants:
-        """Take over what an answer changes for the project or the user, beside other processes that do the same."""
-        with locked(self.path):
-            before = self.read()
-            after = before.updated(updates, project=project, actor=actor, at=at).of_scope("project", "user")
-            if after != before:
-                write_json(self.path, list(after))
-        return after
-
-    def revoke(self, unwanted: Iterable[Grant]) -> Grants:
-        """Take grants back."""
-        with locked(self.path):
-            after = self.read().without(unwanted)
-            write_json(self.path, list(after))
-        return after
 
 
 def scope_of(update: Any) -> Scope:

@@ -16,7 +16,7 @@ from handrail.policy.files import Disk, Files
 from handrail.policy.grants import Grant
 from handrail.policy.places import Places
 from handrail.policy.profiles import ACTORS, DEFAULT_PROFILE, HARMLESS, READERS, Otherwise, Profile, profile_named
-from handrail.policy.rules import Rules
+from handrail.policy.rules.ruleset import Rules
 from handrail.policy.self_approval import Own, intrusion
 from handrail.policy.situation import MODES, Situation
 from handrail.policy.verdict import Behavior, Verdict

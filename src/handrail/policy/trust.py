@@ -10,10 +10,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.policy.documents import Document, WrittenRule
-from handrail.policy.json_file import locked, read_json, write_json
 from handrail.policy.profiles import stricter
 
-__all__ = ["HeldBack", "TrustStore", "WhyNot", "digest_of", "tighten"]
+__all__ = ["HeldBack", "WhyNot", "digest_of", "tighten"]
 
 WhyNot: TypeAlias = Literal["not trusted", "changed since it was trusted", "a symbolic link"]
 
@@ -43,31 +42,6 @@ class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
             else f"to trust the file as it is now: {self.command}"
         )
         return f"{self.path} is {self.why}, so it only tightens. Held back: {'; '.join(what)}. {remedy}"
-
-
-class TrustStore:
-    """Which content of which policy file is trusted: a JSON file of absolute path → SHA-256."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def entries(self) -> dict[str, str]:
-        """Everything that is trusted. A damaged file is an error, and trusts nothing."""
-        return read_json(self.path, dict[str, str], {})
-
-    def trust(self, policy_file: str, digest: str) -> None:
-        """Trust that content of that file, in place of any other."""
-        with locked(self.path):
-            write_json(self.path, {**self.entries(), policy_file: digest})
-
-    def untrust(self, policy_file: str) -> bool:
-        """Trust the file no longer; whether it was trusted before."""
-        with locked(self.path):
-            entries = self.entries()
-            if entries.pop(policy_file, None) is None:
-                return False
-            write_json(self.path, entries)
-        return True
 
 
 def digest_of(data: bytes) -> str:

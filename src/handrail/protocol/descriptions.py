@@ -1,7 +1,7 @@
 """What an ask is about, in full and for every surface: values that can be stored and sent.
 
-`handrail.policy.describe` makes them where the CLI's files are. The texts are as they came: a surface shows each
-through `visible` or `legible` (`handrail.policy.visible`), and says what it folds.
+`handrail.policy.describing` makes them where the CLI's files are. The texts are as they came: a surface shows each
+through `visible` or `legible` (`handrail.policy.describing.visible`), and says what it folds.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from handrail.errors import AlreadyDecided, AskClosed, StaleDigest, UnfitAnswer
-from handrail.policy.plan import EnterPlan
+from handrail.policy.answers.plan import EnterPlan
 from handrail.protocol.asks import Allow, Answer, Ask, Deny, Failed, answer_body, unanswered_body
 from handrail.protocol.connection import TheirRequest
 from handrail.protocol.state import AskState

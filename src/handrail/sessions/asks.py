@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from handrail.errors import AlreadyDecided, AskClosed, LocalProtocolError, SelfApproval, StaleDigest
-from handrail.policy.plan import PlanAnswer
+from handrail.policy.answers.plan import PlanAnswer
 from handrail.protocol.asks import Answer, Ask
 from handrail.protocol.state import ASKS, AskState, Move, next_state
 

@@ -20,9 +20,9 @@ from uuid import uuid4
 import msgspec
 
 from handrail.errors import ClientClosed, InvalidOptions, LocalProtocolError, ProcessError, ProcessExited
-from handrail.policy.loading import PolicySource
-from handrail.policy.plan import PlanContext
+from handrail.policy.answers.plan import PlanContext
 from handrail.policy.policy import Policy
+from handrail.policy.storage.loading import PolicySource
 from handrail.protocol import lenient
 from handrail.protocol.asks import Ask
 from handrail.protocol.codec import DEFAULT_MAX_LINE
@@ -322,7 +322,7 @@ class Client:
 
     @property
     def plan_context(self) -> PlanContext:
-        """What an answer to a plan depends on now, for `handrail.policy.plan_choices`."""
+        """What an answer to a plan depends on now, for `handrail.policy.answers.plan_choices`."""
         return self._decisions.plans.context
 
     @property

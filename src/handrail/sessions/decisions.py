@@ -12,13 +12,13 @@ from uuid import uuid4
 import msgspec
 
 from handrail.policy.always import suggest_always
+from handrail.policy.answers.forms import check_dialog, check_elicited
+from handrail.policy.answers.plan import FreshStart, PlanAnswer
+from handrail.policy.answers.plan_rules import session_rules
+from handrail.policy.answers.questions import check_answers
 from handrail.policy.files import Disk
-from handrail.policy.forms import check_dialog, check_elicited
-from handrail.policy.loading import PolicySource
-from handrail.policy.plan import FreshStart, PlanAnswer
-from handrail.policy.plan_rules import session_rules
 from handrail.policy.policy import Policy
-from handrail.policy.questions import check_answers
+from handrail.policy.storage.loading import PolicySource
 from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult, Elicited
 from handrail.protocol.control import PreToolUseInput
 from handrail.protocol.frames import Assistant, Frame, Init, Result, Status, TaskStarted

@@ -18,8 +18,8 @@ import msgspec
 
 from handrail.errors import InvalidOptions, PolicyError
 from handrail.policy.grants import Grants
-from handrail.policy.loading import PolicySource
 from handrail.policy.policy import FOR_A_PERSON, Policy, Ruling
+from handrail.policy.storage.loading import PolicySource
 from handrail.protocol.asks import Allow, Ask, Deny
 from handrail.protocol.control import PreToolUseInput
 from handrail.protocol.options import Options

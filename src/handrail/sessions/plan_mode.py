@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from handrail.errors import UnfitAnswer
-from handrail.policy.plan import EnterPlan, ImplementNow
+from handrail.policy.answers.plan import EnterPlan, ImplementNow
 from handrail.protocol.asks import Allow, Ask, Deny, Failed
 from handrail.sessions.asks import AnyAnswer, Parcel
 

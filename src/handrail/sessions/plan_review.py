@@ -11,8 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from handrail.errors import HandrailError
-from handrail.policy.files import Files
-from handrail.policy.plan import (
+from handrail.policy.answers.plan import (
     Compact,
     FollowUp,
     FreshStart,
@@ -24,7 +23,8 @@ from handrail.policy.plan import (
     plan_text,
     resolve_plan_answer,
 )
-from handrail.policy.plan_cooldown import OutlineCooldown
+from handrail.policy.answers.plan_cooldown import OutlineCooldown
+from handrail.policy.files import Files
 from handrail.protocol.asks import Ask, Deny
 from handrail.protocol.blocks import ToolUse
 from handrail.protocol.frames import Assistant, Init, Result, Status

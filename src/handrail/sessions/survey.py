@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.policy.describe import describe
+from handrail.policy.describing.describe import describe
 from handrail.policy.files import Files
 from handrail.protocol.asks import Ask, ask_digest
 

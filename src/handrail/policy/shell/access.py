@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import cache
 
 from handrail.policy.files import Files
-from handrail.policy.grammar import Rule
-from handrail.policy.paths import Action, inside_project, path_rule
-from handrail.policy.protected import is_protected
-from handrail.policy.rules import Rules
+from handrail.policy.rules.grammar import Rule
+from handrail.policy.rules.paths import Action, inside_project, path_rule
+from handrail.policy.rules.protected import is_protected
+from handrail.policy.rules.ruleset import Rules
 from handrail.policy.shell.operands import Operand
 from handrail.policy.shell.words import HOME, Word
 from handrail.policy.situation import Situation

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from handrail.policy.grammar import Rule
-from handrail.policy.rules import Rules
+from handrail.policy.rules.grammar import Rule
+from handrail.policy.rules.ruleset import Rules
 from handrail.policy.shell import matching
 from handrail.policy.shell.access import Access
 from handrail.policy.shell.critical import critical_removal

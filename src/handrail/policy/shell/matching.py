@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from handrail.policy.calls import names
-from handrail.policy.grammar import Rule
-from handrail.policy.rules import Rules
+from handrail.policy.calls.base import names
+from handrail.policy.rules.grammar import Rule
+from handrail.policy.rules.ruleset import Rules
 from handrail.policy.shell.actions import has_find_action
 from handrail.policy.shell.tree import Command, Script
 from handrail.policy.shell.words import Word

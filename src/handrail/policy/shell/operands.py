@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from handrail.policy.paths import Action
+from handrail.policy.rules.paths import Action
 from handrail.policy.shell.sed import only_prints
 from handrail.policy.shell.words import Word
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from handrail.policy.diffs import changed_blocks, hunks_of, split_lines
+from handrail.policy.describing.diffs import changed_blocks, hunks_of, split_lines
+from handrail.policy.describing.json_text import text_in
 from handrail.policy.files import Files
-from handrail.policy.json_text import text_in
 from handrail.protocol.descriptions import Content, FileChange, Hunk, Outcome, Replacement
 
 __all__ = ["PATH_FIELDS", "change_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from handrail.policy.grammar import Problem, Rule
+from handrail.policy.rules.grammar import Problem, Rule
 
 __all__ = ["why_dead"]
 

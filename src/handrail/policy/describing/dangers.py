@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from handrail.policy.command_line import SHELLS, SimpleCommand, Word, read_command_line
-from handrail.policy.deceptions import lookalikes
-from handrail.policy.program_dangers import code_option, interpreter, is_remote, program_flags
-from handrail.policy.touched import Ground, is_passing, path_flags, secret_in
-from handrail.policy.web_addresses import address_flags, host_of, is_this_machine
+from handrail.policy.describing.command_line import SHELLS, SimpleCommand, Word, read_command_line
+from handrail.policy.describing.deceptions import lookalikes
+from handrail.policy.describing.program_dangers import code_option, interpreter, is_remote, program_flags
+from handrail.policy.describing.touched import Ground, is_passing, path_flags, secret_in
+from handrail.policy.describing.web_addresses import address_flags, host_of, is_this_machine
 from handrail.protocol.descriptions import Access, AffectedPath, Flag, Level
 
 __all__ = ["Findings", "command_findings"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, TypeAlias
 
-from handrail.policy.visible import hiding
+from handrail.policy.describing.visible import hiding
 from handrail.protocol.descriptions import Flag, Level
 
 __all__ = ["Kind", "deceptions", "lookalikes"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from handrail.policy.grammar import Rule
-from handrail.policy.rules import Rules
+from handrail.policy.rules.grammar import Rule
+from handrail.policy.rules.ruleset import Rules
 from handrail.policy.situation import Situation
 from handrail.policy.verdict import Behavior, Verdict
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 
-from handrail.policy.calls import Call, by_field, by_name, by_rule
-from handrail.policy.paths import Action, absolute_path, inside_project, leaves_through_link, path_rule
-from handrail.policy.protected import is_protected
+from handrail.policy.calls.base import Call, by_field, by_name, by_rule
+from handrail.policy.rules.paths import Action, absolute_path, inside_project, leaves_through_link, path_rule
+from handrail.policy.rules.protected import is_protected
 from handrail.policy.verdict import Behavior, Verdict
 
 __all__ = ["EDITING", "SEARCHING", "judge_edit", "judge_read", "judge_search"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from handrail.policy.plan import OUTLINE
+from handrail.policy.answers.plan import OUTLINE
 from handrail.protocol.asks import Deny
 
 __all__ = ["OutlineCooldown"]

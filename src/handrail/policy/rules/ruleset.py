@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from handrail.errors import InvalidRule
-from handrail.policy.dead import why_dead
-from handrail.policy.grammar import Problem, Rule, parse_rule
+from handrail.policy.rules.dead import why_dead
+from handrail.policy.rules.grammar import Problem, Rule, parse_rule
 from handrail.policy.verdict import Behavior
 
 __all__ = ["Problem", "Rule", "Rules"]

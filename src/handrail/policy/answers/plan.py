@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.errors import UnfitAnswer
-from handrail.policy.plan_rules import chosen_rules, session_rules
+from handrail.policy.answers.plan_rules import chosen_rules, session_rules
 from handrail.protocol import control
 from handrail.protocol.asks import Allow, Ask, Deny
 from handrail.protocol.blocks import Image

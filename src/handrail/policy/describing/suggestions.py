@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from handrail.policy.json_text import compact_json
-from handrail.policy.visible import one_line
+from handrail.policy.describing.json_text import compact_json
+from handrail.policy.describing.visible import one_line
 
 __all__ = ["describe_mode", "describe_suggestion"]
 

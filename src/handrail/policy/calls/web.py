@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from handrail.policy.calls import Call, by_name, by_rule
+from handrail.policy.calls.base import Call, by_name, by_rule
 from handrail.policy.verdict import Behavior, Verdict
 
 __all__ = ["judge_fetch"]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import SplitResult, urlsplit
 
-from handrail.policy.deceptions import lookalikes
+from handrail.policy.describing.deceptions import lookalikes
 from handrail.protocol.descriptions import Flag
 
 __all__ = ["address_flags", "host_of", "is_this_machine"]

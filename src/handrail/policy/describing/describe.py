@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from handrail.policy.changes import PATH_FIELDS, change_of
-from handrail.policy.dangers import command_findings
-from handrail.policy.deceptions import Kind, deceptions, lookalikes
-from handrail.policy.described_forms import form_of, questions_of
+from handrail.policy.describing.changes import PATH_FIELDS, change_of
+from handrail.policy.describing.dangers import command_findings
+from handrail.policy.describing.deceptions import Kind, deceptions, lookalikes
+from handrail.policy.describing.described_forms import form_of, questions_of
+from handrail.policy.describing.json_text import fields_of, storable, strings_in, text_in
+from handrail.policy.describing.suggestions import describe_suggestion
+from handrail.policy.describing.touched import Ground, path_flags
+from handrail.policy.describing.web_addresses import address_flags, host_of
 from handrail.policy.files import Files
-from handrail.policy.json_text import fields_of, storable, strings_in, text_in
-from handrail.policy.suggestions import describe_suggestion
-from handrail.policy.touched import Ground, path_flags
-from handrail.policy.web_addresses import address_flags, host_of
 from handrail.protocol.asks import Ask
 from handrail.protocol.descriptions import (
     AffectedPath,

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from handrail.policy.plan import (
+from handrail.policy.answers.plan import (
     ApproveInFreshContext,
     ApprovePlan,
     EnterPlan,

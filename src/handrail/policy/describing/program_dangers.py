@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from handrail.policy.command_line import SimpleCommand
+from handrail.policy.describing.command_line import SimpleCommand
 from handrail.protocol.descriptions import Flag, Level
 
 __all__ = ["code_option", "interpreter", "is_remote", "program_flags"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from handrail.policy.json_text import compact_json, fields_of, storable, text_in
+from handrail.policy.describing.json_text import compact_json, fields_of, storable, text_in
 from handrail.protocol.descriptions import Choice, Form, FormField, Option, Question, Questions
 
 __all__ = ["form_of", "questions_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from handrail.policy.calls import Call, by_field, by_name, by_rule
+from handrail.policy.calls.base import Call, by_field, by_name, by_rule
 from handrail.policy.verdict import Behavior, Verdict
 
 __all__ = ["judge_skill"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import posixpath
 from typing import Literal, NamedTuple, TypeAlias
 
-from handrail.policy.gitignore import matches
-from handrail.policy.grammar import Rule
-from handrail.policy.rules import Rules
+from handrail.policy.rules.gitignore import matches
+from handrail.policy.rules.grammar import Rule
+from handrail.policy.rules.ruleset import Rules
 from handrail.policy.situation import Situation
 from handrail.policy.verdict import Behavior
 

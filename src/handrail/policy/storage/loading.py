@@ -13,12 +13,14 @@ import msgspec
 from handrail.errors import InvalidPolicy, PolicyError
 from handrail.policy.documents import Document, parse_document
 from handrail.policy.files import Disk
-from handrail.policy.grants import Grant, Grants, GrantStore, scope_of
+from handrail.policy.grants import Grant, Grants, scope_of
 from handrail.policy.places import PROJECT_DIRECTORY, Places, project_policy_file
 from handrail.policy.policy import Origin, OriginKind, PlacedRule, Policy, Ruling
 from handrail.policy.profiles import DEFAULT_PROFILE, Otherwise, stricter
 from handrail.policy.self_approval import Own
-from handrail.policy.trust import HeldBack, TrustStore, WhyNot, digest_of, tighten
+from handrail.policy.storage.grant_store import GrantStore
+from handrail.policy.storage.trust_store import TrustStore
+from handrail.policy.trust import HeldBack, WhyNot, digest_of, tighten
 
 __all__ = ["Asked", "Loaded", "LookedAt", "PolicySource", "load_policy", "project_root"]
 

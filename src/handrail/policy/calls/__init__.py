@@ -1,0 +1,1 @@
+"""What the rules say about calls of each family of tools."""
