@@ -9,6 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from handrail.policy.answers.forms import form_fields
+    from handrail.policy.answers.plan import PlanContext
+    from handrail.policy.answers.plan_choices import MODE_LABELS, plan_choices
+    from handrail.policy.answers.plan_rules import proposed_rules
+    from handrail.policy.answers.questions import questions_of
+    from handrail.policy.describing.describe import describe
     from handrail.policy.evaluation import evaluate
     from handrail.policy.files import Disk, Files
     from handrail.policy.grants import Grant, Grants
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from handrail.policy.verdict import Verdict
 
 __all__ = [
+    "MODE_LABELS",
     "PROFILES",
     "Asked",
     "Disk",
@@ -35,6 +42,7 @@ __all__ = [
     "Origin",
     "PlacedRule",
     "Places",
+    "PlanContext",
     "Policy",
     "PolicySource",
     "Profile",
@@ -43,8 +51,13 @@ __all__ = [
     "Ruling",
     "TrustStore",
     "Verdict",
+    "describe",
     "evaluate",
+    "form_fields",
     "load_policy",
+    "plan_choices",
+    "proposed_rules",
+    "questions_of",
 ]
 
 _HOMES = {
@@ -56,10 +69,12 @@ _HOMES = {
     "Grants": "grants",
     "HeldBack": "trust",
     "Loaded": "storage.loading",
+    "MODE_LABELS": "answers.plan_choices",
     "Origin": "policy",
     "PROFILES": "profiles",
     "PlacedRule": "policy",
     "Places": "places",
+    "PlanContext": "answers.plan",
     "Policy": "policy",
     "PolicySource": "storage.loading",
     "Profile": "profiles",
@@ -68,8 +83,13 @@ _HOMES = {
     "Ruling": "policy",
     "TrustStore": "storage.trust_store",
     "Verdict": "verdict",
+    "describe": "describing.describe",
     "evaluate": "evaluation",
+    "form_fields": "answers.forms",
     "load_policy": "storage.loading",
+    "plan_choices": "answers.plan_choices",
+    "proposed_rules": "answers.plan_rules",
+    "questions_of": "answers.questions",
 }
 
 

@@ -14,15 +14,13 @@ import weakref
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
 import msgspec
 
 from handrail.errors import ClientClosed, InvalidOptions, LocalProtocolError, ProcessError, ProcessExited
 from handrail.policy.answers.plan import PlanContext
-from handrail.policy.policy import Policy
-from handrail.policy.storage.loading import PolicySource
 from handrail.protocol import lenient
 from handrail.protocol.asks import Ask
 from handrail.protocol.codec import DEFAULT_MAX_LINE
@@ -86,6 +84,10 @@ from handrail.transports.discovery import find_cli, parse_version, version_warni
 from handrail.transports.recorder import RecordingTransport, WireLog
 from handrail.transports.redact import Redactor, is_secret_name
 from handrail.transports.stdio import StdioTransport
+
+if TYPE_CHECKING:
+    from handrail.policy.policy import Policy
+    from handrail.policy.storage.loading import PolicySource
 
 __all__ = ["Client", "connect", "query"]
 

@@ -6,19 +6,13 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
 
-from handrail.policy.always import suggest_always
-from handrail.policy.answers.forms import check_dialog, check_elicited
 from handrail.policy.answers.plan import FreshStart, PlanAnswer
-from handrail.policy.answers.plan_rules import session_rules
-from handrail.policy.answers.questions import check_answers
 from handrail.policy.files import Disk
-from handrail.policy.policy import Policy
-from handrail.policy.storage.loading import PolicySource
 from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult, Elicited
 from handrail.protocol.control import PreToolUseInput
 from handrail.protocol.frames import Assistant, Frame, Init, Result, Status, TaskStarted
@@ -27,7 +21,6 @@ from handrail.protocol.state import AskState
 from handrail.sessions.asking import Asking, OnAsk, PolicyAnswer, Resolved
 from handrail.sessions.asks import Actor, AnyAnswer, AskBook, AskChange, Correspondent, Decision
 from handrail.sessions.budget import Budget
-from handrail.sessions.enforcement import Enforcement, with_settings
 from handrail.sessions.held_calls import HeldCall, call_held
 from handrail.sessions.hooks import Hook, HookAnswer, HookContext, ToolDecision, ask_tool
 from handrail.sessions.plan_mode import PlanModeEntered, entered_plan_mode
@@ -35,6 +28,13 @@ from handrail.sessions.plan_review import PLAN_MODE, LiveSession, PlanReview
 from handrail.sessions.survey import Surveyor
 from handrail.transports.ancestry import descends_from_session
 from handrail.transports.discovery import parse_version
+
+if TYPE_CHECKING:
+    from handrail.policy.policy import Policy
+    from handrail.policy.storage.loading import PolicySource
+    from handrail.sessions.enforcement import Enforcement
+
+# What only some sessions need (policies, plans, questions, forms) is imported by those: importing the client is quick.
 
 __all__ = ["CALLBACK", "Decisions", "Successor"]
 
@@ -116,6 +116,8 @@ class Decisions:
         )
 
     def _enforce(self, policy: Policy | PolicySource, home: str) -> Enforcement:
+        from handrail.sessions.enforcement import Enforcement
+
         return Enforcement.of(
             policy,
             cwd=self._cwd,
@@ -132,7 +134,11 @@ class Decisions:
 
     def launch_options(self) -> Options:
         """The options to start the CLI with, so that its own settings say what they can of the policy."""
-        return self._options if self.enforcement is None else with_settings(self._options, self.enforcement.policy)
+        if self.enforcement is None:
+            return self._options
+        from handrail.sessions.enforcement import with_settings
+
+        return with_settings(self._options, self.enforcement.policy)
 
     def review(self, call: Mapping[str, Any], output: dict[str, Any]) -> dict[str, Any]:
         """What a PreToolUse hook answered, once the policy has seen what it would change."""
@@ -222,6 +228,8 @@ class Decisions:
         """What could be allowed for good. The CLI suggests nothing where it asks because our hook says so."""
         if self.enforcement is None or ask.kind != "permission":
             return ()
+        from handrail.policy.always import suggest_always
+
         return suggest_always(ask.tool_name, ask.input, cwd=self._cwd)
 
     def _resolve(self, ask: Ask, answer: AnyAnswer) -> Resolved:
@@ -236,10 +244,16 @@ class Decisions:
             return self.plans.resolve(ask, answer)
         match answer:
             case Answers() if ask.kind == "question":
+                from handrail.policy.answers.questions import check_answers
+
                 return Resolved(check_answers(ask, answer, cli_version=self._cli_version()))
             case Elicited() if ask.kind == "elicitation":
+                from handrail.policy.answers.forms import check_elicited
+
                 check_elicited(ask, answer)
             case DialogResult() if ask.kind == "dialog":
+                from handrail.policy.answers.forms import check_dialog
+
                 check_dialog(ask, answer)
             case Allow() | Deny() if ask.kind == "plan":
                 return Resolved(answer, self.plans.answered)
@@ -297,6 +311,8 @@ class Decisions:
         if self.enforcement is None:
             return None
         if rules:
+            from handrail.policy.answers.plan_rules import session_rules
+
             self.enforcement.remember([msgspec.to_builtins(session_rules(rules))], actor=PLAN_APPROVED, at=time.time())
         return self.enforcement.for_successor()
 

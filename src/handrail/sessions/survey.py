@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from handrail.policy.describing.describe import describe
 from handrail.policy.files import Files
 from handrail.protocol.asks import Ask, ask_digest
 
@@ -34,6 +33,8 @@ class Surveyor:
 
     def survey(self, ask: Ask) -> Ask:
         """`ask` with its digest and its description, as things are now."""
+        from handrail.policy.describing.describe import describe  # costs a session nothing until it asks
+
         digest = ask_digest(ask, file_hash=self._file_hash(ask))
         description = describe(ask, cwd=ask.cwd, home=self._home, files=self._files, plan=ask.plan)
         return msgspec.structs.replace(ask, digest=digest, description=description)

@@ -21,7 +21,6 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.errors import UnfitAnswer
-from handrail.policy.answers.plan_rules import chosen_rules, session_rules
 from handrail.protocol import control
 from handrail.protocol.asks import Allow, Ask, Deny
 from handrail.protocol.blocks import Image
@@ -219,7 +218,9 @@ def _check_kind(ask: Ask, answer: PlanAnswer) -> None:
 
 def _approve(ask: Ask, answer: ApprovePlan, context: PlanContext) -> PlanOutcome:
     mode = _chosen_mode(ask, answer.mode, context)
-    rules = chosen_rules(ask, answer.allow_prompts, answer.rules)
+    from handrail.policy.answers.plan_rules import session_rules
+
+    rules = _chosen_rules(ask, answer)
     updates = [_set_mode(mode), *([msgspec.to_builtins(session_rules(rules))] if rules else [])]
     allow = Allow(updated_input=_edited_input(ask, answer.plan, context), updated_permissions=tuple(updates))
     return PlanOutcome(allow, (SetMode(mode), *([Compact()] if answer.compact else [])))
@@ -230,10 +231,16 @@ def _start_afresh(ask: Ask, answer: ApproveInFreshContext, context: PlanContext)
     start = FreshStart(
         prompt=IMPLEMENT + plan if plan else CONTINUE,
         mode=_chosen_mode(ask, answer.mode, context),
-        rules=chosen_rules(ask, answer.allow_prompts, answer.rules),
+        rules=_chosen_rules(ask, answer),
         bypass_available=context.bypass_available,
     )
     return PlanOutcome(Deny(FRESH_START, interrupt=True), (start,))
+
+
+def _chosen_rules(ask: Ask, answer: ApprovePlan | ApproveInFreshContext) -> tuple[str, ...]:
+    from handrail.policy.answers.plan_rules import chosen_rules  # costs nothing until a plan is approved
+
+    return chosen_rules(ask, answer.allow_prompts, answer.rules)
 
 
 def _revise(feedback: str, images: Sequence[Image | Mapping[str, Any]]) -> PlanOutcome:

@@ -11,8 +11,8 @@ from typing import Literal
 from handrail.policy.calls.base import names
 from handrail.policy.rules.grammar import Rule
 from handrail.policy.rules.ruleset import Rules
-from handrail.policy.shell.actions import has_find_action
 from handrail.policy.shell.tree import Command, Script
+from handrail.policy.shell.unseen import runs_the_unseen
 from handrail.policy.shell.words import Word
 from handrail.policy.shell.wrappers import basename, layers, peeled
 from handrail.policy.verdict import Behavior
@@ -90,26 +90,14 @@ def exact_rule(rules: Rules, script: Script) -> Rule | None:
 
 def allowing_rule(rules: Rules, command: Command) -> Rule | None:
     """The first allow rule that covers one simple command."""
-    layers = list(peeled(command))
-    exact_only = any(_runs_others(layer) for layer in layers)
+    faces = list(peeled(command))
+    exact_only = runs_the_unseen(command)
     for rule, pattern in _bash_rules(rules, "allow"):
         if exact_only and pattern.kind != "exact":
             continue
-        if any(pattern.matches(text) for layer in layers for text in _allow_texts(layer, pattern)):
+        if any(pattern.matches(text) for face in faces for text in _allow_texts(face, pattern)):
             return rule
     return None
-
-
-_LAUNCHERS = frozenset([
-    "watch", "setsid", "ionice", "flock", "chrt", "script", "strace", "ltrace", "unshare", "nsenter", "taskset",
-])  # fmt: skip
-
-
-def _runs_others(command: Command) -> bool:
-    """Whether the command starts others that a prefix or wildcard would let in unseen."""
-    if command.name in _LAUNCHERS:
-        return True
-    return command.name == "find" and has_find_action(command.values)
 
 
 def _allow_texts(command: Command, pattern: _Pattern) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from handrail.policy.shell.tree import Assignment, Command
 from handrail.policy.shell.words import Word
 
-__all__ = ["basename", "is_overwrapped", "layers", "peeled", "peeled_for_reading"]
+__all__ = ["basename", "is_assignment", "is_overwrapped", "layers", "peeled", "peeled_for_reading"]
 
 SAFE_VARIABLES = frozenset([
     "ANTHROPIC_API_KEY", "BLOCKSIZE", "BLOCK_SIZE", "CGO_ENABLED", "CHARSET", "CI", "CLICOLOR", "CLICOLOR_FORCE",
