@@ -214,6 +214,64 @@ async def test_a_process_of_the_session_cannot_answer_for_it(play: Any) -> None:
         await running
 
 
+async def test_a_listener_that_fails_keeps_no_answer_from_the_cli(play: Any) -> None:
+    def fail(change: AskChange) -> None:
+        raise RuntimeError("the page is gone")
+
+    async def on_ask(ask: Ask) -> Allow:
+        return Allow()
+
+    cli, options = play(sim.turn(sim.ask("Bash", MAKE, request_id="r1")))
+    async with connect(options, on_ask=on_ask, on_ask_change=fail) as client:
+        await client.run("hi")
+    assert bodies(cli)["r1"]["behavior"] == "allow"
+
+
+async def test_an_ask_that_cannot_be_described_is_asked_all_the_same(play: Any, monkeypatch: Any) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("no words")
+
+    monkeypatch.setattr("handrail.policy.describing.describe.describe", fail)
+    seen: list[Ask] = []
+
+    async def on_ask(ask: Ask) -> Deny:
+        seen.append(ask)
+        return Deny("no")
+
+    cli, options = play(sim.turn(sim.ask("Bash", MAKE, request_id="r1")))
+    async with connect(options, on_ask=on_ask) as client:
+        await client.run("hi")
+    assert seen[0].description is None
+    assert bodies(cli)["r1"]["message"] == "no"
+
+
+async def test_an_ask_that_cannot_be_taken_on_is_answered_with_an_error(play: Any, monkeypatch: Any) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr("handrail.sessions.survey.ask_digest", fail)
+    cli, options = play(sim.turn(sim.ask("Bash", MAKE, request_id="r1"), "Going on."))
+    async with connect(options, on_ask=leave_open) as client:
+        assert (await client.run("hi")).ok
+        assert not client.asks
+    assert "could not take this on" in bodies(cli)["r1"]
+
+
+async def test_a_policy_that_fails_leaves_the_ask_to_a_person(play: Any, monkeypatch: Any) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("no rules today")
+
+    monkeypatch.setattr("handrail.sessions.enforcement.Enforcement.answer", fail)
+    cli, options = play(sim.turn(sim.ask("WebSearch", {"query": "x"}, request_id="r1")))
+
+    async def on_ask(ask: Ask) -> Deny:
+        return Deny("by a person")
+
+    async with connect(options, on_ask=on_ask, policy=Policy.of(allow=["WebSearch"])) as client:
+        await client.run("hi")
+    assert bodies(cli)["r1"]["message"] == "by a person"
+
+
 # ---------------------------------------------------------------- what was shown
 
 

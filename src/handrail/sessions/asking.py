@@ -95,13 +95,11 @@ class Asking:
 
     def asked(self, request: TheirRequest, ask: Ask, line: Line) -> None:
         """The CLI asks, and waits at the end of `line`."""
-        ask = self._complete(ask)
-        cli = _CLI(request, line, self._surveyor, self._resolve)
-        if self._surveyor.is_heavy(ask):
-            # A large file is read and compared elsewhere, so that nothing else waits for that.
-            self._start(ask.id, self._open_later(cli, ask))
-        else:
-            self.open(self._surveyor.survey(ask), cli)
+        try:
+            self._take(ask, _CLI(request, line, self._surveyor, self._resolve))
+        except Exception as error:  # whatever is wrong with one ask, the CLI must have its answer, and others theirs
+            logger.exception("an ask could not be taken on")
+            line.respond_error(request, f"Handrail could not take this on: {type(error).__name__}: {error}")
 
     def withdraw(self, ask_id: str) -> None:
         """Nobody wants an answer any more."""
@@ -163,8 +161,20 @@ class Asking:
                 self._ask_of_call.popitem(last=False)
         return self._ask_of_call[tool_use_id]
 
+    def _take(self, ask: Ask, cli: _CLI) -> None:
+        ask = self._complete(ask)
+        if self._surveyor.is_heavy(ask):
+            # A large file is read and compared elsewhere, so that nothing else waits for that.
+            self._start(ask.id, self._open_later(cli, ask))
+        else:
+            self.open(self._surveyor.survey(ask), cli)
+
     async def _open_later(self, cli: _CLI, ask: Ask) -> None:
-        self.open(await asyncio.to_thread(self._surveyor.survey, ask), cli)
+        try:
+            self.open(await asyncio.to_thread(self._surveyor.survey, ask), cli)
+        except Exception as error:
+            cli.line.respond_error(cli.request, f"Handrail could not take this on: {type(error).__name__}: {error}")
+            raise
 
     def open(self, ask: Ask, correspondent: Correspondent) -> None:
         """Bring an ask before those who may answer it."""
@@ -175,13 +185,20 @@ class Asking:
             self._start(ask.id, self._consult(ask))
 
     async def _consult(self, ask: Ask) -> None:
-        ruling = self._rule(ask)
+        ruling = self._ruling(ask)
         if ruling is not None:
             await self._decide(ask, ruling.answer, ruling.actor)
         elif self._on_ask is None:
             await self._decide(ask, _nobodys_answer(ask), HANDRAIL)
         else:
             await self._consult_callback(ask, self._on_ask)
+
+    def _ruling(self, ask: Ask) -> PolicyAnswer | None:
+        try:
+            return self._rule(ask)
+        except Exception:  # a policy that fails decides nothing: a person does
+            logger.exception("the policy failed on an ask; it is left to a person")
+            return None
 
     async def _consult_callback(self, shown: Ask, on_ask: OnAsk) -> None:
         """Ask again for as long as what was shown is not what is asked by the time of the answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CALLBACK", "Decisions", "Successor"]
 
+logger = logging.getLogger("handrail.client")
+
 CALLBACK = Actor("on_ask", "callback")
 FIRST_TO_OBEY_HOOKS = (2, 1, 120)
 """The first version tried that asks whenever a PreToolUse hook says so; up to 2.1.62 an allow rule outvotes it."""
@@ -46,6 +49,10 @@ FIRST_TO_ASK_WITH_HOOKS = (2, 1, 52)
 """The first version tried that asks and calls PermissionRequest hooks at once; 2.1.37 calls them instead of asking."""
 
 PLAN_APPROVED = Actor("whoever approved the plan", "python")
+REVIEW_FAILED = {
+    "permissionDecision": "deny",
+    "permissionDecisionReason": "Handrail stopped this because its policy failed, not because anyone refused it.",
+}
 IN_HOOK = Actor("whoever allowed the call before, in the hook", "hook")
 COOLDOWN = Actor("the pause after an outline was asked for", "policy")
 
@@ -142,7 +149,13 @@ class Decisions:
 
     def review(self, call: Mapping[str, Any], output: dict[str, Any]) -> dict[str, Any]:
         """What a PreToolUse hook answered, once the policy has seen what it would change."""
-        return output if self.enforcement is None else self.enforcement.review(call, output)
+        if self.enforcement is None:
+            return output
+        try:
+            return self.enforcement.review(call, output)
+        except Exception:  # an error would count as no answer, and the call would pass
+            logger.exception("the policy failed on what a hook changed")
+            return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **REVIEW_FAILED}}
 
     def receive(self, frame: Frame) -> None:
         """Follow what answers depend on: what the model said, modes, subagents, and how full the context is."""
@@ -285,7 +298,10 @@ class Decisions:
         self.asking.changed(change)
         if change.state is AskState.SENT and change.decision is not None:
             self._take_over_rules(change.decision)
-        self._listener(change)
+        try:
+            self._listener(change)
+        except Exception:  # whoever listens must not keep an answer from the CLI
+            logger.exception("on_ask_change failed")
 
     def _take_over_rules(self, decision: Decision) -> None:
         updates = self._rule_updates.pop(decision.ask_id, ())

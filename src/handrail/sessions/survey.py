@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from typing import Any
 
@@ -12,6 +13,8 @@ from handrail.policy.files import Files
 from handrail.protocol.asks import Ask, ask_digest
 
 __all__ = ["Surveyor"]
+
+logger = logging.getLogger("handrail.client")
 
 EDITED_FILE = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
 """The tools that change one file, and the field that names it."""
@@ -36,7 +39,11 @@ class Surveyor:
         from handrail.policy.describing.describe import describe  # costs a session nothing until it asks
 
         digest = ask_digest(ask, file_hash=self._file_hash(ask))
-        description = describe(ask, cwd=ask.cwd, home=self._home, files=self._files, plan=ask.plan)
+        try:
+            description = describe(ask, cwd=ask.cwd, home=self._home, files=self._files, plan=ask.plan)
+        except Exception:  # a surface can still show the ask itself; not to ask at all would be worse
+            logger.exception("an ask could not be described")
+            description = None
         return msgspec.structs.replace(ask, digest=digest, description=description)
 
     def look_again(self, ask: Ask) -> Ask:
