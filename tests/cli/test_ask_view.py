@@ -10,7 +10,7 @@ import pytest
 
 from handrail.cli.ask_view import Asking, ask_panel, question_panel
 from handrail.protocol.asks import Ask, ask_from
-from handrail.protocol.descriptions import Command, Description, Flag, Reason, Risk
+from handrail.protocol.descriptions import Command, Description, Flag, LazyDescription, Reason, Risk
 
 from .support import permission, plain
 
@@ -32,7 +32,9 @@ def test_the_description_of_the_ask_is_what_is_shown() -> None:
         risk=Risk(level="high"),
         flags=(Flag(code="x", words="very bad", level="high"), Flag(code="y", words="not so good")),
     )
-    ask = msgspec.structs.replace(permission("Bash", {"command": "not looked at"}), description=description)
+    ask = msgspec.structs.replace(
+        permission("Bash", {"command": "not looked at"}), described=LazyDescription(lambda: description)
+    )
     seen = shown(ask)
     for expected in ("described", "/somewhere", "Explore: look around", "For a reason", "Bash in user", "HIGH RISK"):
         assert expected in seen

@@ -185,7 +185,7 @@ class Asker:
         if plan.strip() in ("", (ask.plan or "").strip()):
             self._hint("Nothing is changed.")
             return await self._plan(ask, asking)
-        shown = msgspec.structs.replace(ask, plan=plan, input={**ask.input, "plan": plan}, description=None)
+        shown = msgspec.structs.replace(ask, plan=plan, input={**ask.input, "plan": plan}, described=None)
         self._console.print(ask_panel(shown, msgspec.structs.replace(asking, edited=True)))
         if await self._choose(APPROVE_EDITED, BACK) == BACK.key:
             return await self._plan(ask, asking)

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.errors import UnfitAnswer
-from handrail.protocol.descriptions import Description
+from handrail.protocol.descriptions import Description, LazyDescription
 
 __all__ = [
     "Allow",
@@ -34,6 +34,7 @@ __all__ = [
 
 AskKind: TypeAlias = Literal["permission", "plan", "enter_plan", "question", "elicitation", "dialog", "budget"]
 
+CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 ASK_SUBTYPES = frozenset({"can_use_tool", "elicitation", "request_user_dialog"})
 TOOL_KINDS: dict[str, AskKind] = {
     "ExitPlanMode": "plan",
@@ -67,8 +68,13 @@ class Ask(msgspec.Struct, kw_only=True, frozen=True):
     """Whether this is the plan that follows a request for an outline."""
     digest: str = ""
     """Of exactly what is asked. An answer that carries it cannot be taken for an answer to anything else."""
-    description: Description | None = None
-    """What a surface shows: everything of the ask, with what is dangerous or hidden pointed out."""
+    described: LazyDescription | None = None
+    """Makes `description` when it is first looked at: an ask that a policy or a program answers needs none."""
+
+    @property
+    def description(self) -> Description | None:
+        """What a surface shows: everything of the ask, with what is dangerous or hidden pointed out."""
+        return self.described.value if self.described is not None else None
 
     def waited(self, now: float) -> float:
         """For how many seconds it has waited at `now` (seconds since the epoch)."""
@@ -204,8 +210,7 @@ def ask_digest(ask: Ask, *, file_hash: str | None = None) -> str:
         "file": file_hash,
         "plan": ask.plan,
     }
-    canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(CANONICAL_JSON.encode(asked).encode()).hexdigest()
 
 
 def _allow_body(ask: Ask, answer: Allow) -> dict[str, Any]:

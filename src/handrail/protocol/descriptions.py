@@ -6,6 +6,7 @@ through `visible` or `legible` (`handrail.policy.describing.visible`), and says 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -26,6 +27,7 @@ __all__ = [
     "FormField",
     "Hunk",
     "InputField",
+    "LazyDescription",
     "Level",
     "Option",
     "Outcome",
@@ -269,6 +271,24 @@ class Description(Value, frozen=True, omit_defaults=False):
     risk: Risk = Risk()
     flags: tuple[Flag, ...] = ()
     version: int = VERSION
+
+
+class LazyDescription:
+    """A description that is made when it is first looked at, and then kept."""
+
+    __slots__ = ("_make", "_value")
+
+    def __init__(self, make: Callable[[], Description | None]) -> None:
+        self._make: Callable[[], Description | None] | None = make
+        self._value: Description | None = None
+
+    @property
+    def value(self) -> Description | None:
+        """The description; None if it could not be made."""
+        if self._make is not None:
+            self._value = self._make()
+            self._make = None
+        return self._value
 
 
 def encode_description(description: Description) -> bytes:

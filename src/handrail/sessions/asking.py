@@ -27,6 +27,7 @@ OnAsk = Callable[[Ask], Awaitable[AnyAnswer | None]]
 """Answers an ask. None leaves it open, for whoever calls `decide`."""
 
 NOBODY = Deny("Handrail denied this because nobody is there to answer: the client has no on_ask.")
+PLAIN_YES = Allow()
 HANDRAIL = Actor("Handrail", "policy")
 HOOK = Actor("a PermissionRequest hook", "hook")
 
@@ -91,7 +92,8 @@ class Asking:
         self._expire_after = expire_after
         self._asks_with_hooks = asks_with_hooks
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._ask_of_call: OrderedDict[str, asyncio.Future[str]] = OrderedDict()
+        self._ask_of_call: OrderedDict[str, str] = OrderedDict()
+        self._hooks_waiting: dict[str, asyncio.Future[str]] = {}
 
     def asked(self, request: TheirRequest, ask: Ask, line: Line) -> None:
         """The CLI asks, and waits at the end of `line`."""
@@ -108,7 +110,7 @@ class Asking:
 
     def asked_about(self, tool_use_id: str) -> bool:
         """Whether the CLI has asked about a tool call."""
-        return tool_use_id in self._ask_of_call and self._ask_of_call[tool_use_id].done()
+        return tool_use_id in self._ask_of_call
 
     def more_is_known(self, tool_use_id: str) -> None:
         """The tool call with this id has arrived: an ask about it, if it was faster, may be completed by it."""
@@ -146,20 +148,24 @@ class Asking:
 
     async def _ask_about(self, tool_use_id: str) -> str | None:
         """The id of the ask about a tool call; None if the CLI does not ask about it."""
-        if not self._asks_with_hooks():
-            return None
+        if tool_use_id in self._ask_of_call or not self._asks_with_hooks():
+            return self._ask_of_call.get(tool_use_id)
+        opened = self._hooks_waiting.setdefault(tool_use_id, asyncio.get_running_loop().create_future())
         try:
             async with asyncio.timeout(ASK_FOLLOWS_WITHIN):
-                return await asyncio.shield(self._opening_of(tool_use_id))
+                return await asyncio.shield(opened)
         except TimeoutError:
             return None
+        finally:
+            self._hooks_waiting.pop(tool_use_id, None)
 
-    def _opening_of(self, tool_use_id: str) -> asyncio.Future[str]:
-        if tool_use_id not in self._ask_of_call:
-            self._ask_of_call[tool_use_id] = asyncio.get_running_loop().create_future()
-            if len(self._ask_of_call) > REMEMBERED_CALLS:
-                self._ask_of_call.popitem(last=False)
-        return self._ask_of_call[tool_use_id]
+    def _remember_call(self, tool_use_id: str, ask_id: str) -> None:
+        self._ask_of_call[tool_use_id] = ask_id
+        if len(self._ask_of_call) > REMEMBERED_CALLS:
+            self._ask_of_call.popitem(last=False)
+        waiting = self._hooks_waiting.get(tool_use_id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(ask_id)
 
     def _take(self, ask: Ask, cli: _CLI) -> None:
         ask = self._complete(ask)
@@ -171,7 +177,7 @@ class Asking:
 
     async def _open_later(self, cli: _CLI, ask: Ask) -> None:
         try:
-            self.open(await asyncio.to_thread(self._surveyor.survey, ask), cli)
+            self.open(await asyncio.to_thread(self._surveyor.survey_in_full, ask), cli)
         except Exception as error:
             cli.line.respond_error(cli.request, f"Handrail could not take this on: {type(error).__name__}: {error}")
             raise
@@ -179,8 +185,8 @@ class Asking:
     def open(self, ask: Ask, correspondent: Correspondent) -> None:
         """Bring an ask before those who may answer it."""
         self._book.open(ask, correspondent, expire_after=self._expire_after(ask))
-        if ask.tool_use_id and not (opened := self._opening_of(ask.tool_use_id)).done():
-            opened.set_result(ask.id)
+        if ask.tool_use_id:
+            self._remember_call(ask.tool_use_id, ask.id)
         if ask.id in self._book.pending:
             self._start(ask.id, self._consult(ask))
 
@@ -253,10 +259,8 @@ class _CLI:
             return _ErrorParcel(self, answer.error)
         resolved = self.resolve(ask, answer)
         body = answer_body(ask, resolved.answer)
-        try:
-            msgspec.json.encode(body)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise UnfitAnswer(f"the answer cannot be written as JSON: {error}") from None
+        if resolved.answer != PLAIN_YES:  # what the CLI itself sent can be written
+            _check_writable(body)
         return _BodyParcel(self, body, resolved.then)
 
     def unanswered(self, ask: Ask, seconds: float) -> None:
@@ -284,6 +288,13 @@ class _ErrorParcel:
 
     def send(self) -> None:
         self.cli.line.respond_error(self.cli.request, self.error)
+
+
+def _check_writable(body: dict[str, Any]) -> None:
+    try:
+        msgspec.json.encode(body)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UnfitAnswer(f"the answer cannot be written as JSON: {error}") from None
 
 
 async def _answer_of(on_ask: OnAsk, ask: Ask) -> AnyAnswer | None:

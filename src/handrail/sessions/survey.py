@@ -11,6 +11,7 @@ import msgspec
 
 from handrail.policy.files import Files
 from handrail.protocol.asks import Ask, ask_digest
+from handrail.protocol.descriptions import Description, LazyDescription
 
 __all__ = ["Surveyor"]
 
@@ -35,16 +36,24 @@ class Surveyor:
         self._home = home
 
     def survey(self, ask: Ask) -> Ask:
-        """`ask` with its digest and its description, as things are now."""
-        from handrail.policy.describing.describe import describe  # costs a session nothing until it asks
-
+        """`ask` with its digest as things are now, and a description for whoever looks at it."""
         digest = ask_digest(ask, file_hash=self._file_hash(ask))
+        return msgspec.structs.replace(ask, digest=digest, described=LazyDescription(lambda: self._describe(ask)))
+
+    def survey_in_full(self, ask: Ask) -> Ask:
+        """As `survey`, with the description made at once."""
+        surveyed = self.survey(ask)
+        _ = surveyed.description
+        return surveyed
+
+    def _describe(self, ask: Ask) -> Description | None:
+        from handrail.policy.describing.describe import describe  # costs a session nothing until somebody looks
+
         try:
-            description = describe(ask, cwd=ask.cwd, home=self._home, files=self._files, plan=ask.plan)
+            return describe(ask, cwd=ask.cwd, home=self._home, files=self._files, plan=ask.plan)
         except Exception:  # a surface can still show the ask itself; not to ask at all would be worse
             logger.exception("an ask could not be described")
-            description = None
-        return msgspec.structs.replace(ask, digest=digest, description=description)
+            return None
 
     def look_again(self, ask: Ask) -> Ask:
         """The same ask if nothing has changed, else the ask surveyed anew."""
@@ -71,7 +80,8 @@ class Surveyor:
 
 
 def _edited_path(ask: Ask) -> str | None:
-    named = ask.input.get(EDITED_FILE.get(ask.tool_name, ""))
+    field = EDITED_FILE.get(ask.tool_name)
+    named = ask.input.get(field) if field is not None else None
     return os.path.join(ask.cwd, named) if isinstance(named, str) else None
 
 
