@@ -179,3 +179,23 @@ def test_granted_rules_go_when_they_are_removed(session: Session) -> None:
     assert session.behavior() == "allow"
     session.remember({**add("WebSearch", "localSettings"), "type": "removeRules"})
     assert session.behavior() == "ask"
+
+
+def test_a_repository_that_appears_below_takes_no_rules_out_of_force(tmp_path: Path) -> None:
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    package = tmp_path / "repository" / "package"
+    package.mkdir()
+    policy = tmp_path / "repository" / ".handrail" / "policy.toml"
+    policy.parent.mkdir()
+    policy.write_text('deny = ["Bash(curl:*)"]\n')
+    names = ("config", "state", "cache", "runtime")
+    source = PolicySource(str(package), Places(*(str(tmp_path / name) for name in names)), Asked(profile="trusted"))
+
+    def verdict() -> str:
+        return source.judge("Bash", {"command": "curl x"}, home=str(tmp_path), mode="default").behavior
+
+    assert verdict() == "deny"
+    (package / ".git").mkdir()
+    (package / ".handrail").mkdir()
+    (package / ".handrail" / "policy.toml").write_text('profile = "trusted"\n')
+    assert verdict() == "deny"

@@ -20,6 +20,7 @@ HIDING = {
     "find -exec": [r"find . -exec foo {} \;", "find . -execdir foo {} +", r"find . -ok foo \;"],
     "xargs with options": ["xargs -n1 foo", "ls | xargs -I {} foo {}", "xargs -0 -P 4 foo"],
     "$'…'": ["$'foo'", r"$'\x66oo' x", r"$'\146oo'"],
+    "variables": ["x=foo; bash -c $x", "x=foo; bash -c '$x y'", "for x in a foo; do sh -c $x; done"],
     "lookalikes": ["f\u043eo x", "\uff46oo", "fo\u200bo", "foo\u00a0x"],
 }
 

@@ -59,7 +59,7 @@ class Parcel:
     recipient: Recipient
     answer: Answer
 
-    def send(self) -> None:
+    def send(self, decision: Decision) -> None:
         self.recipient.sent.append(self.answer)
 
 
@@ -471,6 +471,8 @@ class AskMachine(RuleBasedStateMachine):
         for case in self.all:
             if case.deciding is not None and not case.deciding.done():
                 case.deciding.cancel()
+        for recording in self.recordings.values():
+            recording.cancel()
         self.settle()
         self.loop.close()
 

@@ -16,6 +16,7 @@ from handrail import (
     Actor,
     Allow,
     AlreadyDecided,
+    Answers,
     ApproveInFreshContext,
     ApprovePlan,
     Ask,
@@ -548,6 +549,129 @@ async def test_a_call_that_waits_in_a_hook_is_withdrawn_with_it(play: Any) -> No
         await running
         await until(lambda: not client.asks)
     assert changes[-1].state is AskState.CANCELLED
+
+
+WRITE = {"file_path": "new.txt", "content": "x"}
+
+
+@pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
+async def test_a_subagent_cannot_widen_by_the_mode_it_was_defined_with(play: Any, mode: str) -> None:
+    given = {"tool_name": "Write", "tool_input": WRITE, "permission_mode": mode, "agent_id": "a1"}
+    cli, options = play(sim.turn(sim.hook("PreToolUse", given, request_id="hook")))
+    async with connect(options, policy=Policy.of("careful")) as client:
+        await client.run("hi")
+    assert bodies(cli)["hook"]["hookSpecificOutput"]["permissionDecision"] == "ask"
+
+
+async def test_a_stricter_subagent_is_judged_in_its_own_mode_when_the_cli_asks(play: Any) -> None:
+    given = {"tool_name": "Write", "tool_input": WRITE, "permission_mode": "default", "agent_id": "a1"}
+    cli, options = play(
+        sim.turn(
+            sim.hook("PreToolUse", given, tool_use_id="toolu_1", request_id="hook"),
+            sim.ask("Write", WRITE, request_id="r1", tool_use_id="toolu_1", agent_id="a1"),
+        )
+    )
+    options = msgspec.structs.replace(options, permission_mode="acceptEdits")
+    async with connect(options, policy=Policy.of("careful")) as client:
+        await client.run("hi")
+    assert "nobody is there" in bodies(cli)["r1"]["message"]
+
+
+async def test_a_call_is_judged_where_the_shell_has_moved_to(play: Any, tmp_path: Path) -> None:
+    secrets = tmp_path / "project" / "secrets"
+    secrets.mkdir()
+    (secrets / "key").write_text("x")
+    given = {"tool_name": "Bash", "tool_input": {"command": "cat key"}, "cwd": str(secrets)}
+    cli, options = play(sim.turn(sim.hook("PreToolUse", given, request_id="hook")))
+    async with connect(options, policy=Policy.of("careful", deny=[f"Read(/{secrets}/**)"])) as client:
+        await client.run("hi")
+    assert bodies(cli)["hook"]["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+async def test_a_rule_of_an_answer_that_was_not_sent_is_not_granted(play: Any) -> None:
+    rule = {"type": "addRules", "rules": [{"toolName": "WebSearch"}], "behavior": "allow", "destination": "session"}
+    search = {"query": "x"}
+    after = sim.hook("PreToolUse", {"tool_name": "WebSearch", "tool_input": search}, request_id="after")
+    cli, options = play(sim.turn(sim.ask("WebSearch", search, request_id="r1"), after))
+    recorded: list[Decision] = []
+
+    async def record(decision: Decision) -> None:
+        recorded.append(decision)
+        if len(recorded) == 1:
+            raise OSError("disk full")
+
+    async with connect(options, on_ask=leave_open, policy=Policy.of("careful"), record_decision=record) as client:
+        running = asyncio.create_task(client.run("hi"))
+        await open_ask(client)
+        with pytest.raises(OSError, match="disk full"):
+            await client.decide("r1", Allow(updated_permissions=[rule]), actor="alice")
+        await client.decide("r1", Deny("no"), actor="bob")
+        await running
+    assert bodies(cli)["after"]["hookSpecificOutput"]["permissionDecision"] == "ask"
+
+
+@pytest.mark.parametrize("directories", [5, [5], None])
+async def test_a_rule_that_cannot_be_taken_over_holds_up_no_answer(play: Any, directories: Any) -> None:
+    update = {"type": "addDirectories", "directories": directories, "destination": "session"}
+    cli, options = play(sim.turn(sim.ask("WebSearch", {"query": "x"}, request_id="r1")))
+
+    async def on_ask(ask: Ask) -> Allow:
+        return Allow(updated_permissions=[update])
+
+    async with connect(options, on_ask=on_ask, policy=Policy.of("careful")) as client:
+        await client.run("hi")
+    assert bodies(cli)["r1"]["behavior"] == "allow"
+
+
+@pytest.mark.parametrize("answer", [Allow(5), Allow(None, 5), Answers(None)])  # type: ignore[arg-type]
+async def test_a_malformed_answer_of_a_callback_is_an_error_and_no_silence(play: Any, answer: Any) -> None:
+    async def on_ask(ask: Ask) -> Any:
+        return answer
+
+    cli, options = play(sim.turn(sim.ask("Bash", MAKE, request_id="r1")))
+    async with connect(options, on_ask=on_ask) as client:
+        await client.run("hi")
+    assert "UnfitAnswer" in bodies(cli)["r1"]
+
+
+async def test_a_decision_is_seen_through_if_whoever_decided_goes_away(play: Any) -> None:
+    cli, options = play(sim.turn(sim.ask("Bash", MAKE, request_id="r1")))
+    recording, go_on = asyncio.Event(), asyncio.Event()
+
+    async def record(decision: Decision) -> None:
+        recording.set()
+        await go_on.wait()
+
+    async with connect(options, on_ask=leave_open, record_decision=record) as client:
+        running = asyncio.create_task(client.run("hi"))
+        await open_ask(client)
+        deciding = asyncio.create_task(client.decide("r1", Allow(), actor="alice"))
+        await recording.wait()
+        deciding.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await deciding
+        with pytest.raises(AlreadyDecided, match="alice"):
+            await client.decide("r1", Deny("no"), actor="bob")
+        go_on.set()
+        await running
+    assert bodies(cli)["r1"]["behavior"] == "allow"
+
+
+async def test_what_the_policy_answers_to_an_edit_that_changed_meanwhile_is_judged_again(
+    play: Any, tmp_path: Path
+) -> None:
+    target = tmp_path / "project" / "notes.txt"
+    target.write_text("one\n")
+
+    def on_change(change: AskChange) -> None:
+        if change.state is AskState.PENDING and target.read_text() == "one\n":
+            target.write_text("two\n")
+
+    edit = {"file_path": str(target), "old_string": "one", "new_string": "three"}
+    cli, options = play(sim.turn(sim.ask("Edit", edit, request_id="r1")))
+    async with connect(options, policy=Policy.of("edits"), on_ask_change=on_change) as client:
+        await client.run("hi")
+    assert bodies(cli)["r1"]["behavior"] == "allow"
 
 
 # ---------------------------------------------------------------- PermissionRequest hooks

@@ -58,6 +58,8 @@ _QUOTING = re.compile(r"\\\n|[\\'\"]")
 _SEPARATORS = re.compile(r"[\s;|&<>()=,:`{}\[\]]+")
 _GLOB = re.compile(r"[*?\[{]")
 
+MOST_WORDS = 2_000
+
 _RUNS_HANDRAIL = re.compile(r"(?<![\w.-])handrail(?![\w/-])", re.I)
 _HANDRAIL_DIRECTORY = re.compile(r"(?<![\w./-])handrail/|\$\{?\w+[^\s/]*/handrail(?![\w-])", re.I)
 _HANDRAIL_VARIABLE = re.compile(r"(?<!\w)HANDRAIL_[A-Z]")
@@ -168,12 +170,21 @@ def _by_text(ground: _Ground, text: str) -> Intrusion | None:
         return Intrusion("it names one of Handrail's own settings")
     if _HANDRAIL_DIRECTORY.search(said) or ground.spelled_out(plain.casefold()):
         return Intrusion("it names one of Handrail's own directories")
-    words = set(_SEPARATORS.split(plain)) - {""}
+    words = {word for word in _SEPARATORS.split(plain) if _could_be_a_path(word)}
+    if len(words) > MOST_WORDS:
+        return Intrusion(
+            f"it names more than {MOST_WORDS} paths, too many to see whether Handrail's own are among them"
+        )
     if any(ground.is_secret(word) for word in words):
         return Intrusion("it reaches one of Handrail's own directories")
     if _PROJECT_DIRECTORY.search(plain) or any(ground.is_guarded(word) for word in words):
         return Intrusion("it touches Handrail's policy or Handrail itself", reading_is_fine=True)
     return None
+
+
+def _could_be_a_path(word: str) -> bool:
+    """Whether a word can name something outside of the directory it is said in, or something hidden."""
+    return "/" in word or word.startswith(("~", "."))
 
 
 def _text(given: Mapping[str, Any], field: str) -> str:

@@ -16,7 +16,7 @@ from handrail.policy.answers.plan import EnterPlan
 from handrail.protocol.asks import Allow, Answer, Ask, Deny, Failed, answer_body, unanswered_body
 from handrail.protocol.connection import TheirRequest
 from handrail.protocol.state import AskState
-from handrail.sessions.asks import Actor, AnyAnswer, AskBook, AskChange, Correspondent, Parcel
+from handrail.sessions.asks import Actor, AnyAnswer, AskBook, AskChange, Correspondent, Decision, Parcel
 from handrail.sessions.survey import Surveyor
 
 __all__ = ["Asking", "Line", "OnAsk", "PolicyAnswer"]
@@ -50,7 +50,7 @@ class Resolved:
     """An answer in the terms of the wire, and what is to be done after it was sent."""
 
     answer: Answer
-    then: Callable[[], None] = lambda: None
+    then: Callable[[Decision], None] = lambda decision: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +190,23 @@ class Asking:
         if ask.id in self._book.pending:
             self._start(ask.id, self._consult(ask))
 
-    async def _consult(self, ask: Ask) -> None:
+    async def _consult(self, shown: Ask) -> None:
+        """Ask again for as long as what was shown is not what is asked by the time of the answer."""
+        ask: Ask | None = shown
+        while ask is not None:
+            answer, actor = await self._answer(ask)
+            if answer is None or await self._decide(ask, answer, actor):
+                return
+            ask = self._book.pending.get(ask.id)
+
+    async def _answer(self, ask: Ask) -> tuple[AnyAnswer | None, Actor]:
+        """The answer of the first who has one, and who that is: the policy, else `on_ask`."""
         ruling = self._ruling(ask)
         if ruling is not None:
-            await self._decide(ask, ruling.answer, ruling.actor)
-        elif self._on_ask is None:
-            await self._decide(ask, _nobodys_answer(ask), HANDRAIL)
-        else:
-            await self._consult_callback(ask, self._on_ask)
+            return ruling.answer, ruling.actor
+        if self._on_ask is None:
+            return _nobodys_answer(ask), HANDRAIL
+        return await _answer_of(self._on_ask, ask), self._actor
 
     def _ruling(self, ask: Ask) -> PolicyAnswer | None:
         try:
@@ -205,15 +214,6 @@ class Asking:
         except Exception:  # a policy that fails decides nothing: a person does
             logger.exception("the policy failed on an ask; it is left to a person")
             return None
-
-    async def _consult_callback(self, shown: Ask, on_ask: OnAsk) -> None:
-        """Ask again for as long as what was shown is not what is asked by the time of the answer."""
-        ask: Ask | None = shown
-        while ask is not None:
-            answer = await _answer_of(on_ask, ask)
-            if answer is None or await self._decide(ask, answer, self._actor):
-                return
-            ask = self._book.pending.get(ask.id)
 
     async def _decide(self, ask: Ask, answer: AnyAnswer, actor: Actor) -> bool:
         """Decide, and say whether that is the end of it: False if the ask has changed and is still open."""
@@ -274,11 +274,11 @@ class _CLI:
 class _BodyParcel:
     cli: _CLI
     body: dict[str, Any]
-    then: Callable[[], None]
+    then: Callable[[Decision], None]
 
-    def send(self) -> None:
+    def send(self, decision: Decision) -> None:
         self.cli.line.respond(self.cli.request, self.body)
-        self.then()
+        self.then(decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ class _ErrorParcel:
     cli: _CLI
     error: str
 
-    def send(self) -> None:
+    def send(self, decision: Decision) -> None:
         self.cli.line.respond_error(self.cli.request, self.error)
 
 

@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from handrail.errors import AlreadyDecided, AskClosed, LocalProtocolError, SelfApproval, StaleDigest
+from handrail.errors import AlreadyDecided, AskClosed, LocalProtocolError, SelfApproval, StaleDigest, UnfitAnswer
 from handrail.policy.answers.plan import PlanAnswer
 from handrail.protocol.asks import Answer, Ask
 from handrail.protocol.state import ASKS, AskState, Move, next_state
@@ -72,8 +72,8 @@ class AskChange(msgspec.Struct, frozen=True, kw_only=True):
 class Parcel(Protocol):
     """An answer that fits its ask, ready to be sent."""
 
-    def send(self) -> None:
-        """Send it. Called at most once."""
+    def send(self, decision: Decision) -> None:
+        """Send it, as the answer that was decided on. Called at most once."""
         ...
 
 
@@ -93,6 +93,15 @@ class Correspondent(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """What is remembered of an ask that is closed: not what it was about, which can be large."""
+
+    state: AskState
+    decided_by: Actor | None
+    decided_at: float
+
+
 @dataclass(slots=True)
 class _Entry:
     ask: Ask
@@ -102,6 +111,10 @@ class _Entry:
     expiry: asyncio.TimerHandle | None = None
     overdue: float | None = None
     """After how many seconds it should have expired, if a decision was being recorded just then."""
+
+
+Record = Callable[[Decision], Awaitable[None]]
+"""Writes a decision down, before it is sent."""
 
 
 class AskBook:
@@ -115,7 +128,7 @@ class AskBook:
         self,
         *,
         on_change: Callable[[AskChange], None] = lambda change: None,
-        record: Callable[[Decision], Awaitable[None]] | None = None,
+        record: Record | None = None,
         is_own_process: Callable[[int], bool] = lambda pid: False,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -125,7 +138,8 @@ class AskBook:
         self._clock = clock
         self._pending: dict[str, Ask] = {}
         self._entries: dict[str, _Entry] = {}
-        self._closed: OrderedDict[str, _Entry] = OrderedDict()
+        self._closed: OrderedDict[str, _Closed] = OrderedDict()
+        self._recording: set[asyncio.Task[Decision]] = set()
 
     @property
     def pending(self) -> Mapping[str, Ask]:
@@ -151,14 +165,16 @@ class AskBook:
         entry = self._answerable(ask_id)
         self._check_actor(entry, actor)
         self._check_digest(entry, actor, digest)
-        parcel = entry.correspondent.prepare(entry.ask, answer)
+        parcel = _prepared(entry, answer)
         decision = Decision(ask_id=ask_id, answer=answer, actor=actor, at=self._clock(), digest=entry.ask.digest)
         self._move(entry, Move.DECIDE, decision)
-        if self._record is not None:
-            await self._recorded(entry, decision, self._record)
-        self._move(entry, Move.SEND, decision)
-        parcel.send()
-        return decision
+        if self._record is None:
+            return self._send(entry, decision, parcel)
+        # Of its own, so that it is seen through if whoever decided goes away meanwhile: it may be stored already.
+        task = asyncio.get_running_loop().create_task(self._record_and_send(entry, decision, parcel, self._record))
+        self._recording.add(task)
+        task.add_done_callback(self._recording.discard)
+        return await asyncio.shield(task)
 
     def cancel(self, ask_id: str) -> None:
         """The CLI no longer wants an answer."""
@@ -192,12 +208,15 @@ class AskBook:
     # ------------------------------------------------------------ may this be answered, so, by them?
 
     def _answerable(self, ask_id: str) -> _Entry:
-        entry = self._entries.get(ask_id) or self._closed.get(ask_id)
-        if entry is None:
-            raise AskClosed(f"there is no ask {ask_id!r}, or it was closed long ago", state="unknown")
-        if entry.state is AskState.PENDING:
+        entry = self._entries.get(ask_id)
+        if entry is not None and entry.state is AskState.PENDING:
             return entry
-        raise _refusal(entry)
+        if entry is not None:
+            raise _refusal(entry.state, entry.decision)
+        closed = self._closed.get(ask_id)
+        if closed is None:
+            raise AskClosed(f"there is no ask {ask_id!r}, or it was closed long ago", state="unknown")
+        raise _refusal(closed.state, closed)
 
     def _check_actor(self, entry: _Entry, actor: Actor) -> None:
         if actor.pid is not None and self._is_own_process(actor.pid):
@@ -222,8 +241,6 @@ class AskBook:
     def _move(self, entry: _Entry, move: Move, decision: Decision | None) -> None:
         state = next_state(ASKS, entry.state, move)
         if state is None:
-            if move is Move.SEND:  # it was closed while the decision was being recorded
-                raise _refusal(entry)
             return
         entry.state = state
         entry.decision = decision
@@ -235,7 +252,7 @@ class AskBook:
             self._close(entry)
         self._tell(entry)
 
-    async def _recorded(self, entry: _Entry, decision: Decision, record: Callable[[Decision], Awaitable[None]]) -> None:
+    async def _record_and_send(self, entry: _Entry, decision: Decision, parcel: Parcel, record: Record) -> Decision:
         try:
             await record(decision)
         except BaseException:
@@ -243,12 +260,23 @@ class AskBook:
             if entry.overdue is not None:
                 self.expire(entry.ask.id, entry.overdue)
             raise
+        return self._send(entry, decision, parcel)
+
+    def _send(self, entry: _Entry, decision: Decision, parcel: Parcel) -> Decision:
+        if next_state(ASKS, entry.state, Move.SEND) is None:  # it was closed while the decision was being recorded
+            raise _refusal(entry.state, entry.decision)
+        parcel.send(decision)
+        self._move(entry, Move.SEND, decision)
+        return decision
 
     def _close(self, entry: _Entry) -> None:
         if entry.expiry is not None:
             entry.expiry.cancel()
         self._entries.pop(entry.ask.id, None)
-        self._closed[entry.ask.id] = entry
+        decision = entry.decision
+        self._closed[entry.ask.id] = _Closed(
+            entry.state, decision.actor if decision else None, decision.at if decision else 0.0
+        )
         if len(self._closed) > REMEMBERED_ASKS:
             self._closed.popitem(last=False)
 
@@ -256,15 +284,31 @@ class AskBook:
         self._on_change(AskChange(ask=entry.ask, state=entry.state, decision=entry.decision))
 
 
-def _refusal(entry: _Entry) -> AlreadyDecided | AskClosed:
+def _prepared(entry: _Entry, answer: AnyAnswer) -> Parcel:
+    try:
+        return entry.correspondent.prepare(entry.ask, answer)
+    except (TypeError, ValueError, AttributeError, LookupError) as error:  # it is not even made as an answer should be
+        raise UnfitAnswer(f"this {type(answer).__name__} is malformed: {type(error).__name__}: {error}") from error
+
+
+def _refusal(state: AskState, decided: Decision | _Closed | None) -> AlreadyDecided | AskClosed:
     """Why an ask cannot be answered any more."""
-    decision = entry.decision
-    if entry.state in (AskState.DECIDED, AskState.SENT) and decision is not None:
-        when = datetime.fromtimestamp(decision.at, UTC).isoformat(sep=" ", timespec="seconds")
-        return AlreadyDecided(f"already decided by {decision.actor}, {when}", actor=str(decision.actor), at=decision.at)
+    actor, at = _who_and_when(decided)
+    if state in (AskState.DECIDED, AskState.SENT) and actor is not None:
+        when = datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds")
+        return AlreadyDecided(f"already decided by {actor}, {when}", actor=str(actor), at=at)
     words = {
         AskState.CANCELLED: "the CLI no longer wants an answer",
         AskState.EXPIRED: "nobody answered in time, and the CLI was told so",
         AskState.LOST: "the process that asked has ended",
     }
-    return AskClosed(f"this ask is closed: {words[entry.state]}", state=entry.state.value)
+    return AskClosed(f"this ask is closed: {words[state]}", state=state.value)
+
+
+def _who_and_when(decided: Decision | _Closed | None) -> tuple[Actor | None, float]:
+    match decided:
+        case Decision(actor=actor, at=at):
+            return actor, at
+        case _Closed(decided_by=actor, decided_at=at):
+            return actor, at
+    return None, 0.0

@@ -13,7 +13,7 @@ from handrail.errors import BudgetSpent, InvalidOptions, UnfitAnswer
 from handrail.protocol.asks import Allow, Ask, Deny, Failed
 from handrail.protocol.control import PreToolUseInput
 from handrail.protocol.frames import Result
-from handrail.sessions.asks import AnyAnswer, Correspondent, Parcel
+from handrail.sessions.asks import AnyAnswer, Correspondent, Decision, Parcel
 from handrail.sessions.hooks import Hook, HookAnswer, ask_tool, hook
 
 __all__ = ["Budget"]
@@ -127,4 +127,7 @@ class _Decider:
 
 @dataclass(frozen=True, slots=True)
 class _Parcel:
-    send: Callable[[], None]
+    action: Callable[[], None]
+
+    def send(self, decision: Decision) -> None:
+        self.action()

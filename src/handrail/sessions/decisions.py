@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -18,7 +19,6 @@ from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult, Elic
 from handrail.protocol.control import PreToolUseInput
 from handrail.protocol.frames import Assistant, Frame, Init, Result, Status, TaskStarted
 from handrail.protocol.options import Options
-from handrail.protocol.state import AskState
 from handrail.sessions.asking import Asking, OnAsk, PolicyAnswer, Resolved
 from handrail.sessions.asks import Actor, AnyAnswer, AskBook, AskChange, Correspondent, Decision
 from handrail.sessions.budget import Budget
@@ -53,6 +53,7 @@ REVIEW_FAILED = {
     "permissionDecision": "deny",
     "permissionDecisionReason": "Handrail stopped this because its policy failed, not because anyone refused it.",
 }
+REMEMBERED_CALLS = 200
 IN_HOOK = Actor("whoever allowed the call before, in the hook", "hook")
 COOLDOWN = Actor("the pause after an outline was asked for", "policy")
 
@@ -94,9 +95,8 @@ class Decisions:
         self._cli_version = cli_version
         self._listener = on_change
         self._agents: dict[str, str] = {}
-        self._rule_updates: dict[str, Sequence[Any]] = {}
         self._plan_mode_ask: str | None = None
-        self._allowed_in_hook: set[str] = set()
+        self._allowed_in_hook: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
         self.enforcement = self._enforce(policy, home) if policy is not None else None
         self.book = AskBook(on_change=self._on_change, record=record, is_own_process=descends_from_session)
         self.plans = PlanReview(
@@ -206,7 +206,9 @@ class Decisions:
         finally:
             self.asking.withdraw(ask.id)
         if isinstance(answer, ToolDecision) and answer.behavior == "allow" and ask.tool_use_id:
-            self._allowed_in_hook.add(ask.tool_use_id)
+            self._allowed_in_hook[ask.tool_use_id] = answer.updated_input or ask.input
+            if len(self._allowed_in_hook) > REMEMBERED_CALLS:
+                self._allowed_in_hook.popitem(last=False)
         return answer
 
     def _interrupt_turn(self) -> None:
@@ -248,9 +250,19 @@ class Decisions:
     def _resolve(self, ask: Ask, answer: AnyAnswer) -> Resolved:
         """`answer` in the terms of the wire. Raises `UnfitAnswer`."""
         resolved = self._checked(ask, answer)
-        if isinstance(resolved.answer, Allow) and resolved.answer.updated_permissions:
-            self._rule_updates[ask.id] = msgspec.to_builtins(resolved.answer.updated_permissions)
-        return resolved
+        if (
+            self.enforcement is None
+            or not isinstance(resolved.answer, Allow)
+            or not resolved.answer.updated_permissions
+        ):
+            return resolved
+        updates = msgspec.to_builtins(resolved.answer.updated_permissions)
+
+        def then(decision: Decision) -> None:
+            self._take_over(updates, decision)
+            resolved.then(decision)
+
+        return Resolved(resolved.answer, then)
 
     def _checked(self, ask: Ask, answer: AnyAnswer) -> Resolved:
         if isinstance(answer, PlanAnswer):
@@ -269,7 +281,7 @@ class Decisions:
 
                 check_dialog(ask, answer)
             case Allow() | Deny() if ask.kind == "plan":
-                return Resolved(answer, self.plans.answered)
+                return Resolved(answer, lambda decision: self.plans.answered())
         return Resolved(answer)
 
     def _open_own(self, ask: Ask, correspondent: Correspondent) -> None:
@@ -277,9 +289,8 @@ class Decisions:
         self.asking.open(self._surveyor.survey(self._complete(ask)), correspondent)
 
     def _rule(self, ask: Ask) -> PolicyAnswer | None:
-        if ask.tool_use_id in self._allowed_in_hook:
+        if ask.tool_use_id and self._allowed_in_hook.pop(ask.tool_use_id, None) == ask.input:
             # An ask rule in the CLI's own settings comes after the hook: nobody is asked twice about one call.
-            self._allowed_in_hook.discard(ask.tool_use_id)
             return PolicyAnswer(Allow(), IN_HOOK)
         if self.enforcement is None or (self.budget is not None and self.budget.is_spent):
             return None
@@ -296,16 +307,14 @@ class Decisions:
 
     def _on_change(self, change: AskChange) -> None:
         self.asking.changed(change)
-        if change.state is AskState.SENT and change.decision is not None:
-            self._take_over_rules(change.decision)
         try:
             self._listener(change)
         except Exception:  # whoever listens must not keep an answer from the CLI
             logger.exception("on_ask_change failed")
 
-    def _take_over_rules(self, decision: Decision) -> None:
-        updates = self._rule_updates.pop(decision.ask_id, ())
-        if updates and self.enforcement is not None:
+    def _take_over(self, updates: Sequence[Any], decision: Decision) -> None:
+        """The person changed the rules with this answer, which is on its way."""
+        if self.enforcement is not None:
             self.enforcement.remember(updates, actor=decision.actor, at=decision.at)
 
     def _start_afresh(self, start: FreshStart) -> None:

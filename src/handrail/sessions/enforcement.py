@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
-from handrail.errors import InvalidOptions, PolicyError
+from handrail.errors import InvalidOptions
 from handrail.policy.grants import Grants
-from handrail.policy.policy import FOR_A_PERSON, Policy, Ruling
+from handrail.policy.policy import FOR_A_PERSON, STRICTNESS, Policy, Ruling
 from handrail.policy.storage.loading import PolicySource
 from handrail.protocol.asks import Allow, Ask, Deny
 from handrail.protocol.control import PreToolUseInput
@@ -32,6 +33,7 @@ __all__ = ["Enforcement", "with_settings"]
 logger = logging.getLogger("handrail.policy")
 
 LISTS = ("allow", "ask", "deny")
+REMEMBERED_CALLS = 200
 
 LONGEST_HOLD = 20 * 24 * 3600.0
 """How long the hook may take, for CLIs where it waits for a person. More would not fit into the CLI's timer."""
@@ -49,12 +51,19 @@ class _Fixed:
         self._grants = Grants()
 
     def judge(
-        self, tool_name: str, tool_input: Mapping[str, Any], *, home: str, mode: str, add_dirs: Sequence[str]
+        self,
+        tool_name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        home: str,
+        mode: str,
+        add_dirs: Sequence[str],
+        cwd: str | None = None,
     ) -> Ruling:
         return self.policy.judge(
             tool_name,
             tool_input,
-            cwd=self._cwd,
+            cwd=cwd or self._cwd,
             home=home,
             mode=mode,
             add_dirs=add_dirs,
@@ -69,6 +78,24 @@ class _Fixed:
 
 
 @dataclass(frozen=True, slots=True)
+class _Around:
+    """What the CLI says about the surroundings of a call."""
+
+    mode: str | None = None
+    cwd: str | None = None
+    is_subagents: bool = False
+
+    @classmethod
+    def of(cls, hook_input: Mapping[str, Any]) -> _Around:
+        mode, cwd = hook_input.get("permission_mode"), hook_input.get("cwd")
+        return cls(
+            mode if isinstance(mode, str) and mode else None,
+            cwd if isinstance(cwd, str) and cwd.startswith("/") else None,
+            bool(hook_input.get("agent_id")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Enforcement:
     """One session's policy, where it binds.
 
@@ -76,10 +103,13 @@ class Enforcement:
     """
 
     source: PolicySource | _Fixed
+    cwd: str
     home: str
     add_dirs: tuple[str, ...]
     mode: Callable[[], str]
     have_asked: HaveAsked
+    around: OrderedDict[str, _Around] = field(default_factory=OrderedDict)
+    """By tool call: what the hook was told, for when the CLI asks about the call without saying so."""
 
     @classmethod
     def of(
@@ -93,7 +123,7 @@ class Enforcement:
         have_asked: HaveAsked,
     ) -> Enforcement:
         source = _Fixed(policy, cwd) if isinstance(policy, Policy) else policy
-        return cls(source, home, tuple(add_dirs), mode, have_asked)
+        return cls(source, cwd, home, tuple(add_dirs), mode, have_asked)
 
     @property
     def policy(self) -> Policy:
@@ -108,7 +138,8 @@ class Enforcement:
         """What the policy answers to an ask; None leaves it to a person."""
         if ask.kind != "permission" or _is_for_a_person(ask):
             return None
-        ruling = self._judge(ask.tool_name, ask.input, self.mode())
+        around = self.around.pop(ask.tool_use_id or "", _Around(is_subagents=ask.agent_id is not None))
+        ruling = self._judge(ask.tool_name, ask.input, around)
         actor = Actor(f"policy: {ruling.rule or ruling.origin}", "policy")
         match ruling.behavior:
             case "allow":
@@ -124,7 +155,8 @@ class Enforcement:
         async def policy(call: PreToolUseInput, context: HookContext) -> HookAnswer:
             if call.tool_name in FOR_A_PERSON:
                 return None
-            ruling = self._judge(call.tool_name, call.tool_input, _mode(context.raw) or self.mode())
+            around = self._remembered(context)
+            ruling = self._judge(call.tool_name, call.tool_input, around)
             match ruling.behavior:
                 case "deny":
                     return deny_tool(_denial(ruling))
@@ -146,7 +178,7 @@ class Enforcement:
             or specific.get("permissionDecision") == "deny"
         ):
             return output
-        ruling = self._judge(tool, changed, _mode(call) or self.mode())
+        ruling = self._judge(tool, changed, _Around.of(call))
         if ruling.behavior == "allow":
             return output
         decision = {"permissionDecision": ruling.behavior, "permissionDecisionReason": _denial(ruling)}
@@ -156,11 +188,33 @@ class Enforcement:
         """A person changed the rules with an answer: the same call is not asked about again."""
         try:
             self.source.remember(updates, actor=str(actor), at=at)
-        except (PolicyError, OSError) as error:
-            logger.warning("the CLI has the new rule, but Handrail's own policy could not take it over: %s", error)
+        except Exception:  # the answer is on its way: whatever is wrong with the rule, it must not be held up
+            logger.exception("the CLI has the new rule, but Handrail's own policy could not take it over")
 
-    def _judge(self, tool: str, given: Mapping[str, Any], mode: str) -> Ruling:
-        return self.source.judge(tool, given, home=self.home, mode=mode, add_dirs=self.add_dirs)
+    def _remembered(self, context: HookContext) -> _Around:
+        around = _Around.of(context.raw)
+        if context.tool_use_id:
+            self.around[context.tool_use_id] = around
+            if len(self.around) > REMEMBERED_CALLS:
+                self.around.popitem(last=False)
+        return around
+
+    def _judge(self, tool: str, given: Mapping[str, Any], around: _Around) -> Ruling:
+        """The strictest ruling there is for the call.
+
+        A subagent's mode is chosen by its definition, which a repository can bring along: it may tighten, not widen.
+        And a call is judged both where the session was started and where the shell has moved: a path can mean either.
+        """
+        modes = {around.mode or self.mode(), *([self.mode()] if around.is_subagents else [])}
+        places = [(self.cwd, self.add_dirs)]
+        if around.cwd is not None and around.cwd != self.cwd:
+            places.append((around.cwd, (*self.add_dirs, self.cwd)))
+        rulings = [
+            self.source.judge(tool, given, home=self.home, mode=mode, add_dirs=add_dirs, cwd=cwd)
+            for mode in sorted(modes)
+            for cwd, add_dirs in places
+        ]
+        return max(rulings, key=lambda ruling: STRICTNESS[ruling.behavior])
 
 
 def with_settings(options: Options, policy: Policy) -> Options:
@@ -207,11 +261,6 @@ def _merged(settings: dict[str, Any], added: Mapping[str, Any]) -> dict[str, Any
 def _is_for_a_person(ask: Ask) -> bool:
     """Whether the CLI itself wants a person here: by an ask rule of the user's, or because the tool does."""
     return bool(ask.request.get("matched_ask_rule") or ask.request.get("requires_user_interaction"))
-
-
-def _mode(hook_input: Mapping[str, Any]) -> str | None:
-    mode = hook_input.get("permission_mode")
-    return mode if isinstance(mode, str) and mode else None
 
 
 def _denial(ruling: Ruling) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from handrail.errors import UnfitAnswer
 from handrail.protocol.asks import Allow, Answer, Ask, Deny, Failed, unanswered_body
 from handrail.sessions.asking import Resolved
-from handrail.sessions.asks import AnyAnswer, Parcel
+from handrail.sessions.asks import AnyAnswer, Decision, Parcel
 from handrail.sessions.hooks import HookAnswer, allow_tool, deny_tool
 
 __all__ = ["HeldCall", "call_held"]
@@ -61,16 +61,16 @@ class HeldCall:
     def prepare(self, ask: Ask, answer: AnyAnswer) -> Parcel:
         resolved = self._resolve(ask, answer)
         outcome = _hook_answer(resolved.answer)
-        return _Parcel(lambda: self._deliver(resolved, outcome))
+        return _Parcel(lambda decision: self._deliver(resolved, outcome, decision))
 
     def unanswered(self, ask: Ask, seconds: float) -> None:
         self._settle(deny_tool(unanswered_body(ask, seconds)["message"]))
 
-    def _deliver(self, resolved: Resolved, outcome: HookAnswer) -> None:
+    def _deliver(self, resolved: Resolved, outcome: HookAnswer, decision: Decision) -> None:
         self._settle(outcome)
         if isinstance(resolved.answer, Deny) and resolved.answer.interrupt:
             self._interrupt()
-        resolved.then()
+        resolved.then(decision)
 
     def _settle(self, answer: HookAnswer) -> None:
         if not self._decided.done():
@@ -79,7 +79,10 @@ class HeldCall:
 
 @dataclass(frozen=True, slots=True)
 class _Parcel:
-    send: Callable[[], None]
+    deliver: Callable[[Decision], None]
+
+    def send(self, decision: Decision) -> None:
+        self.deliver(decision)
 
 
 def _hook_answer(answer: Answer) -> HookAnswer:

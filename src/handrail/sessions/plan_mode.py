@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from handrail.errors import UnfitAnswer
 from handrail.policy.answers.plan import EnterPlan, ImplementNow
 from handrail.protocol.asks import Allow, Ask, Deny, Failed
-from handrail.sessions.asks import AnyAnswer, Parcel
+from handrail.sessions.asks import AnyAnswer, Decision, Parcel
 
 __all__ = ["PlanModeEntered", "entered_plan_mode"]
 
@@ -50,7 +50,10 @@ class PlanModeEntered:
 
 @dataclass(frozen=True, slots=True)
 class _Parcel:
-    send: Callable[[], None]
+    action: Callable[[], None]
+
+    def send(self, decision: Decision) -> None:
+        self.action()
 
 
 def _nothing() -> None:

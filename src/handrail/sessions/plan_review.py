@@ -29,6 +29,7 @@ from handrail.protocol.asks import Ask, Deny
 from handrail.protocol.blocks import ToolUse
 from handrail.protocol.frames import Assistant, Init, Result, Status
 from handrail.sessions.asking import Resolved
+from handrail.sessions.asks import Decision
 
 __all__ = ["LiveSession", "PlanReview"]
 
@@ -160,7 +161,7 @@ class PlanReview:
         """`answer` in the terms of the wire. Raises `UnfitAnswer`."""
         outcome = resolve_plan_answer(ask, answer, self.context)
 
-        def then() -> None:
+        def then(decision: Decision) -> None:
             if outcome.hold_next:
                 self._hold_next = True
                 self._cooldown.outlined()

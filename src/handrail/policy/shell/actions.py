@@ -1,10 +1,12 @@
-"""What makes `find` more than a search."""
+"""Commands whose arguments are programs: what makes `find` more than a search, and the names of awk."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["has_find_action"]
+__all__ = ["AWKS", "has_find_action"]
+
+AWKS = frozenset(["awk", "gawk", "mawk", "nawk"])
 
 _FIND_ACTIONS = frozenset([
     "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from handrail.policy.rules.grammar import Rule
@@ -12,13 +13,14 @@ from handrail.policy.rules.ruleset import Rules
 from handrail.policy.shell import matching
 from handrail.policy.shell.access import Access
 from handrail.policy.shell.critical import critical_removal
-from handrail.policy.shell.operands import EDIT_COMMANDS, Operand, has_unclear_operands, operands, writes
+from handrail.policy.shell.operands import EDIT_COMMANDS, Operand, has_unclear_operands, operands, reads_nearby, writes
 from handrail.policy.shell.parse import parse
 from handrail.policy.shell.readonly import is_read_only
 from handrail.policy.shell.sed import is_accepted_edit
 from handrail.policy.shell.stricter import hidden_commands, looks_alike
 from handrail.policy.shell.tree import Command
-from handrail.policy.shell.words import HOME
+from handrail.policy.shell.variables import Known, assigned, has_too_many_readings, readings
+from handrail.policy.shell.words import HOME, read_word
 from handrail.policy.shell.wrappers import basename, is_overwrapped, layers, peeled
 from handrail.policy.situation import Situation
 from handrail.policy.verdict import Behavior, Verdict
@@ -27,6 +29,7 @@ __all__ = ["judge_command"]
 
 
 _VERSION_CONTROL = frozenset(["git", "hg", "jj", "svn"])
+_CHANGING_DIRECTORY = frozenset(["cd", "pushd", "popd"])
 _PLAIN_NAME = re.compile(r"[\w./ :@%+=#~-]*")
 _CODE_IN_ARITHMETIC = re.compile(r"\$\(\([^)]*(?:`|\$\()")
 _PIPE_OR_BACKGROUND = re.compile(r"(?<![|&>])\|(?!\|)|(?<![&>|])&(?![&>])")
@@ -82,9 +85,8 @@ class _Judge:
         return _by_rule(behavior, rule) if rule else None
 
     def _denied_path(self) -> Verdict | None:
-        if self._script.doubts:
-            return None
-        for operand in [*_certain_operands(self._script.parts), *self._redirects]:
+        written = [] if self._script.doubts else [*_certain_operands(self._script.parts), *self._redirects]
+        for operand in [*written, *_certain_operands(self._with_values)]:
             rule = self._access.denied_by(operand)
             if rule and not (operand.action == "edit" and operand.word.has_glob):
                 return _by_rule("deny", rule, operand.word.value)
@@ -98,17 +100,35 @@ class _Judge:
             rule = matching.forbidding_rule(self._rules, behavior, self._script, self._hidden)
             if rule:
                 return Verdict("ask", f"a command in its arguments falls under {rule.text}", rule.text)
-        for operand in [*_all_operands((*self._script.everything, *self._hidden)), *self._redirects]:
+        for operand in [*_all_operands((*self._script.everything, *self._hidden)), *self._every_redirect()]:
             rule = self._access.denied_by(operand)
             if rule:
                 return Verdict("ask", f"a command in its arguments falls under {rule.text}", rule.text)
+        if any(has_too_many_readings(command.text, self._known) for command in self._script.everything):
+            return _ask("its variables take more values than can be followed")
         if matching.has_specific_rules(self._rules) and looks_alike(self._script):
             return _ask("its command word holds letters that can be mistaken for others")
         return None
 
     @cached_property
     def _hidden(self) -> tuple[Command, ...]:
-        return tuple(hidden_commands(self._script.everything))
+        return (*self._with_values, *hidden_commands((*self._script.everything, *self._with_values)))
+
+    @cached_property
+    def _known(self) -> Known:
+        return assigned(self._script)
+
+    @cached_property
+    def _with_values(self) -> tuple[Command, ...]:
+        """The commands that use variables of the script, with their values in place."""
+        texts = [text for command in self._script.everything for text in readings(command.text, self._known)]
+        return tuple(command for text in dict.fromkeys(texts) for command in parse(text).everything)
+
+    def _every_redirect(self) -> Iterator[Operand]:
+        for operand in self._redirects:
+            yield operand
+            for value in readings(operand.word.value, self._known):
+                yield replace(operand, word=read_word(value))
 
     # What no allow rule reaches
 
@@ -142,6 +162,8 @@ class _Judge:
 
     def _whole_tool_allowed(self) -> Verdict | None:
         rule = matching.whole_tool_rule(self._rules, "allow")
+        if rule and self._script.has_background and all(is_read_only(command) for command in self._script.parts):
+            return _ask("it reads in the background, at a time when other commands may have changed what is there")
         return _by_rule("allow", rule, "every command") if rule else None
 
     def _cannot_be_followed(self) -> Verdict | None:
@@ -169,33 +191,39 @@ class _Judge:
 
     def _change_of_directory(self) -> Verdict | None:
         """After `cd`, words mean other files, and git reads another configuration."""
-        changes = [command for command in self._script.parts if _inner(command).name == "cd"]
+        changes = [inner for inner in map(_inner, self._script.parts) if inner.name in _CHANGING_DIRECTORY]
         if not changes:
             return None
         if len(changes) > 1:
             return _ask("it changes the directory more than once")
-        arguments = _inner(changes[0]).values[1:]
-        if len(arguments) != 1 or (arguments[0].startswith("-") and arguments[0] != "-"):
+        (change,) = changes
+        if change.name == "cd" and not _is_plain_change(change):
             return _ask("it changes the directory in a way that cannot be followed")
         if len(self._script.parts) == 1 and not self._redirects:
             return None
-        if arguments[0] == "-" and self._uses_files():
+        if change.values == ("cd", "-") and self._uses_files():
             return _ask("it goes on in a directory that is not known")
-        return self._work_elsewhere()
+        return self._work_elsewhere(change)
 
     def _uses_files(self) -> bool:
         others = [command for command in self._script.parts if _inner(command).name != "cd"]
         return bool(self._redirects) or any(True for _ in _all_operands(others))
 
-    def _stays_in_place(self) -> bool:
-        return all(posixpath.normpath(path) == posixpath.normpath(self._situation.cwd) for path in self._directories())
+    def _stays_in_place(self, change: Command) -> bool:
+        return change.name == "cd" and all(
+            posixpath.normpath(path) == posixpath.normpath(self._situation.cwd) for path in self._directories()
+        )
 
-    def _work_elsewhere(self) -> Verdict | None:
+    def _work_elsewhere(self, change: Command) -> Verdict | None:
+        is_elsewhere = not self._stays_in_place(change)
         inside = [words for command in self._script.parts for words in layers(command.words)]
-        if not self._stays_in_place() and any(words[0].value in _VERSION_CONTROL for words in inside):
+        if is_elsewhere and any(words[0].value in _VERSION_CONTROL for words in inside):
             return _ask("it runs version control in another directory, whose configuration may run commands")
         if self._redirects or any(writes(words) for words in inside):
             return _ask("it changes the directory and then uses files, by redirection or by writing to them")
+        others = [words for words in inside if words[0].value not in _CHANGING_DIRECTORY]
+        if is_elsewhere and any(rule.tool == "Read" for rule in self._rules.deny) and any(map(reads_nearby, others)):
+            return _ask("it changes the directory and then reads files, and some must not be read")
         return None
 
     def _directories(self) -> Iterator[str]:
@@ -203,7 +231,7 @@ class _Judge:
         for command in self._script.everything:
             inner = _inner(command)
             if inner.name in ("cd", "pushd") and len(inner.words) == 2:
-                value = inner.words[1].value.replace(HOME, self._situation.home)
+                value = re.sub(r"^~(?=/|$)", HOME, inner.words[1].value).replace(HOME, self._situation.home)
                 yield posixpath.normpath(posixpath.join(self._situation.cwd, value))
 
     def _path_doubt(self) -> Verdict | None:
@@ -286,6 +314,11 @@ def _inner(command: Command) -> Command:
     """The command itself, without wrappers."""
     *_, innermost = peeled(command)
     return innermost
+
+
+def _is_plain_change(change: Command) -> bool:
+    arguments = change.values[1:]
+    return len(arguments) == 1 and (arguments[0] == "-" or not arguments[0].startswith("-"))
 
 
 def _certain_operands(commands: Sequence[Command]) -> Iterator[Operand]:

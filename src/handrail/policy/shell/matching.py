@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -13,6 +13,7 @@ from handrail.policy.rules.grammar import Rule
 from handrail.policy.rules.ruleset import Rules
 from handrail.policy.shell.tree import Command, Script
 from handrail.policy.shell.unseen import runs_the_unseen
+from handrail.policy.shell.variables import Known, assigned, readings
 from handrail.policy.shell.words import Word
 from handrail.policy.shell.wrappers import basename, layers, peeled
 from handrail.policy.verdict import Behavior
@@ -126,9 +127,6 @@ def _with_plain_name(command: Command, text: str) -> str:
     return command.name + text[len(command.words[0].raw) :]
 
 
-_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
-
-
 # Deny and ask rules: every face that the command can be given
 
 
@@ -140,7 +138,7 @@ def forbidding_rule(rules: Rules, behavior: Behavior, script: Script, commands: 
     whole = next((rule for rule, pattern in patterns if pattern.kind == "exact" and pattern.text == script.text), None)
     if whole is not None:
         return whole
-    known = _assigned(script)
+    known = assigned(script)
     for face in dict.fromkeys(face for command in commands for face in _faces(command, known)):
         for rule, pattern in patterns:
             if pattern.matches(face):
@@ -148,26 +146,12 @@ def forbidding_rule(rules: Rules, behavior: Behavior, script: Script, commands: 
     return None
 
 
-def _assigned(script: Script) -> dict[str, str]:
-    """The variables that the script itself sets."""
-    known = {one.name: one.value.value for command in script.everything for one in command.assignments}
-    for command in script.everything:
-        for value in command.values[1:]:
-            name, equals, text = value.partition("=")
-            if equals and command.name in _DECLARING:
-                known[name] = text
-    return known
-
-
-_DECLARING = frozenset(["export", "declare", "local", "readonly", "typeset"])
-
-
-def _faces(command: Command, known: Mapping[str, str]) -> Iterator[str]:
+def _faces(command: Command, known: Known) -> Iterator[str]:
     """Every text that a deny or ask rule should recognise the command by."""
     for face in _faces_as_written(command):
         yield face
         if known and "$" in face:
-            yield _VARIABLE.sub(lambda found: known.get(found[1], found[0]), face)
+            yield from readings(face, known)
 
 
 def _faces_as_written(command: Command) -> Iterator[str]:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from handrail.policy.rules.paths import Action
+from handrail.policy.shell.actions import AWKS
 from handrail.policy.shell.sed import only_prints
-from handrail.policy.shell.words import Word
+from handrail.policy.shell.words import HOME, Word
 
-__all__ = ["EDIT_COMMANDS", "Operand", "has_unclear_operands", "operands", "writes"]
+__all__ = ["EDIT_COMMANDS", "Operand", "has_unclear_operands", "operands", "reads_nearby", "writes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ _PATTERN_TESTS = frozenset([
     "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname",
 ])  # fmt: skip
 _MOVERS = frozenset(["cp", "mv"])
+_WALKERS = frozenset(["du", "egrep", "fd", "fgrep", "find", "grep", "ls", "rg", "tree"])
+"""Commands that start from where they are if they are not told where."""
 
 
 def operands(words: Sequence[Word]) -> Iterator[Operand]:
@@ -61,7 +64,7 @@ def has_unclear_operands(words: Sequence[Word]) -> bool:
         return any(word.value.startswith("-") for word in arguments)
     if name == "find":
         return any(word.has_glob for word in arguments) or any(_stray_patterns(arguments))
-    if name in ("awk", "gawk"):
+    if name in AWKS:
         return any(word.has_glob or word.value.startswith("-") for word in arguments)
     return name in ("sed", "printf") and any(word.has_glob for word in arguments)
 
@@ -78,6 +81,13 @@ def writes(words: Sequence[Word]) -> bool:
     """Whether the command is one that writes, with or without arguments."""
     is_writer = words[0].value in _WRITERS or words[0].value in _MOVERS or (words[0].value == "sed" and len(words) == 1)
     return is_writer or any(operand.action == "edit" for operand in operands(words))
+
+
+def reads_nearby(words: Sequence[Word]) -> bool:
+    """Whether the command reads in the directory where it runs."""
+    if words[0].value in _WALKERS:
+        return True
+    return any(not operand.word.value.startswith(("/", "~", HOME)) for operand in operands(words))
 
 
 def _all_as(action: Action, arguments: Sequence[Word]) -> Iterator[Operand]:
@@ -162,11 +172,15 @@ def _starts(arguments: Sequence[Word]) -> Iterator[Operand]:
         yield Operand("read", word)
 
 
+_SED_FLAGS = frozenset(["--", "--in-place", "--quiet", "--regexp-extended", "--silent"])
+"""Long options of sed that hold no script."""
+
+
 def _sed(arguments: Sequence[Word]) -> Iterator[Operand]:
     only_reads = only_prints([word.value for word in arguments]) and not any(word.has_glob for word in arguments)
     action: Action = "read" if only_reads else "edit"
     paths = list(_positionals(arguments))
-    script_given = any(word.value.startswith(("-e", "-f", "--expression", "--file")) for word in arguments)
+    script_given = any(word.value.startswith(("-e", "-f", "--")) and word.value not in _SED_FLAGS for word in arguments)
     yield from (Operand(action, word, is_source=True) for word in (paths if script_given else paths[1:]))
 
 
@@ -196,8 +210,7 @@ _SPECIAL: dict[str, Callable[[Sequence[Word]], Iterator[Operand]]] = {
     "rg": _grep,
     "find": _find,
     "sed": _sed,
-    "awk": _program_then_files,
-    "gawk": _program_then_files,
+    **dict.fromkeys(AWKS, _program_then_files),
     "jq": _program_then_files,
     "git": _git,
     "tr": _tr,

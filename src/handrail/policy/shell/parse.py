@@ -10,6 +10,7 @@ from itertools import pairwise
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from handrail.policy.shell.setting import keeps_assignments, sets_unclearly
 from handrail.policy.shell.tree import Assignment, Command, Redirect, Script
 from handrail.policy.shell.variables import changes_the_shell
 from handrail.policy.shell.words import OPERATOR_INSIDE, Word, read_word
@@ -38,8 +39,8 @@ _UNSAFE_TEXT = (
 """What makes a shell read a text differently than people and grammars do."""
 
 _EVALUATES = frozenset([
-    ".", "alias", "bind", "compgen", "complete", "coproc", "enable", "eval", "exec", "fc", "hash", "let", "mapfile",
-    "nocorrect", "readarray", "source", "trap",
+    ".", "alias", "autoload", "bind", "compgen", "complete", "coproc", "emulate", "enable", "eval", "exec", "fc",
+    "hash", "let", "mapfile", "nocorrect", "readarray", "setopt", "shopt", "source", "trap", "unsetopt", "zmodload",
 ])  # fmt: skip
 """Builtins that take their arguments as code, or change what later words mean."""
 
@@ -95,9 +96,10 @@ class _Walk:
         return Script(
             text=self._text,
             parts=tuple(self._parts),
-            everything=(*commands, *self._in_backticks(root)),
+            everything=(*commands, *self._in_heredocs(root)),
             redirects=tuple(self._every_redirect(root)),
             doubts=tuple(dict.fromkeys(self._doubts)),
+            loops=tuple(self._every_loop(root)),
             has_control_characters=_CONTROL.search(self._text) is not None,
             is_broken=is_broken,
             has_pipe=self._has_pipe,
@@ -199,6 +201,8 @@ class _Walk:
         for words in layers(command.words):
             if words[0].value in _EVALUATES:
                 self._doubt(f"`{words[0].value}` runs its arguments as code")
+            if sets_unclearly(words):
+                self._doubt(f"what `{words[0].value}` sets cannot be told")
         if node.type == "command" and (command.words[0].has_glob or command.words[0].has_tilde):
             self._doubt("its command word is a pattern")
         for word in command.words:
@@ -209,6 +213,8 @@ class _Walk:
         else:
             for assignment in command.assignments:
                 self._prefix_assignment(assignment)
+                if keeps_assignments(command.name) and changes_the_shell(assignment.name):
+                    self._doubt(f"it sets {assignment.name}")
 
     def _bare_assignment(self, node: Node, assignment: Assignment) -> None:
         if changes_the_shell(assignment.name) or not assignment.name.isidentifier():
@@ -316,12 +322,23 @@ class _Walk:
 
     # Everything, also where it cannot be followed
 
-    def _in_backticks(self, root: Node) -> Iterator[Command]:
-        """What here-documents run: the grammar does not see backticks there."""
+    def _in_heredocs(self, root: Node) -> Iterator[Command]:
+        """What here-documents run: the grammar does not see backticks there, and behind `<<-` nothing at all.
+
+        Where there are several, it does not tell their bodies apart, so that the whole text is searched.
+        """
+        documents = [node for node in _descendants(root) if node.type == "heredoc_redirect"]
+        expanded = [node for node in documents if self._expands(node)]
+        for text in [self._text] if expanded and len(documents) > 1 else map(self._raw, expanded):
+            for inner in _substitutions(text):
+                yield from _roughly(inner)
+
+    def _every_loop(self, root: Node) -> Iterator[Assignment]:
         for node in _descendants(root):
-            if node.type == "heredoc_redirect" and self._expands(node):
-                for found in _BACKTICKS.finditer(self._raw(node)):
-                    yield from _roughly(found[1])
+            variable = node.child_by_field_name("variable") if node.type == "for_statement" else None
+            if variable is not None:
+                for value in node.children_by_field_name("value"):
+                    yield Assignment(self._raw(value), self._raw(variable), read_word(self._raw(value)))
 
     def _every_command(self, root: Node) -> Iterator[Command]:
         for node in _descendants(root):
@@ -340,9 +357,29 @@ class _Walk:
 
 
 _BACKTICKS = re.compile(r"`([^`]*)`")
+_PARENTHESES = re.compile(r"[()]")
 _SEPARATORS = re.compile(r"[;&|\n(){}`]+")
 _KEYWORDS = re.compile(r"(?:\s*(?:!|if|then|elif|else|while|until|do|time)(?=\s))*\s*")
 _ROUGHLY_AT_MOST = 100_000
+
+
+def _substitutions(text: str) -> Iterator[str]:
+    """The insides of backticks and of `$(…)`, which with a parenthesis missing goes on to the end."""
+    for found in _BACKTICKS.finditer(text):
+        yield found[1]
+    end = 0
+    while (start := text.find("$(", end)) >= 0:
+        end = _closing(text, start + 2)
+        yield text[start + 2 : end]
+
+
+def _closing(text: str, start: int) -> int:
+    depth = 1
+    for found in _PARENTHESES.finditer(text, start):
+        depth += 1 if found[0] == "(" else -1
+        if depth == 0:
+            return found.start()
+    return len(text)
 
 
 def _roughly(text: str) -> Iterator[Command]:

@@ -36,6 +36,7 @@ _EXACTLY = frozenset([
 """Whole commands."""
 
 _UNARY_TESTS = frozenset([f"-{letter}" for letter in "bcdefghknprsuwxzGLNOS"])
+_AFTER_UNARY_TEST = frozenset(["]", "]]", "-a", "-o", "&&", "||"])
 _ARITHMETIC_TESTS = frozenset(["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
 _STORES_IN_ZSH = re.compile(r"-\w*[AH]")
 _INTEGER = re.compile(r"-?\d+")
@@ -117,7 +118,8 @@ def _option(options: Options, arguments: Sequence[Word], at: int) -> int | None:
         return 1 if _takes(options, name, value) else None
     if option in options.flags or (options.counts and option[1:].isdigit()):
         return 1
-    following = arguments[at + 1].value if at + 1 < len(arguments) else ""
+    has_value = at + 1 < len(arguments) and not (option == "-f" and arguments[at + 1].has_glob)
+    following = arguments[at + 1].value if has_value else ""
     if following and not following.startswith("-") and _takes(options, option, following):
         return 2
     if options.attached and option[:2] in options.numbers and option[2:].isdigit():
@@ -197,7 +199,9 @@ def _test(arguments: Sequence[Word]) -> bool:
 def _brackets(arguments: Sequence[Word]) -> bool:
     """Numbers are compared arithmetically, and a shell may run code to find out what a name is worth."""
     values = [word.value for word in arguments]
-    if not all(_is_known_test(value) for value in values) or any(word.has_glob for word in arguments[:-1]):
+    is_expanded = any(word.has_glob or "$" in word.raw for word in arguments[:-1])
+    has_stray_operand = len(values) > 2 and values[0] in _UNARY_TESTS and values[2] not in _AFTER_UNARY_TEST
+    if is_expanded or has_stray_operand or not all(_is_known_test(value) for value in values):
         return False
     for at, value in enumerate(values):
         if value in _ARITHMETIC_TESTS:

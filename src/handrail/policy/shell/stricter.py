@@ -27,6 +27,8 @@ STRICTER: dict[str, str] = {
     "xargs with options": "the command behind the options is read",
     "$'…'": "escape codes in a command word are decoded",
     "lookalikes": "a command word with letters beyond ASCII is for a person to see",
+    "variables": "values that the command itself sets, also in loops, are read in place of the variables",
+    "here-documents": "commands are read in every form that expands, also in backticks",
     "wrappers": "options of timeout, nice, stdbuf and others are skipped also where they are unusual",
     "critical removals": "rm of critical paths is also seen behind sudo, eval and xargs",
 }

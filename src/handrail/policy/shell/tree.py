@@ -58,6 +58,8 @@ class Script:
     """Every file that it is redirected to or from, anywhere."""
     doubts: tuple[str, ...]
     """Why the command cannot be understood with certainty."""
+    loops: tuple[Assignment, ...] = ()
+    """What the variables of its loops are set to, value by value."""
     has_control_characters: bool = False
     is_broken: bool = False
     """Whether the grammar itself did not fit."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from handrail.policy.shell.actions import has_find_action
+from handrail.policy.shell.actions import AWKS, has_find_action
 from handrail.policy.shell.tree import Command
-from handrail.policy.shell.wrappers import basename, is_assignment, layers, peeled
+from handrail.policy.shell.wrappers import basename, is_assignment, is_duration, layers, peeled
 
 __all__ = ["runs_the_unseen"]
 
@@ -19,23 +19,26 @@ _FIRM_WRAPPERS = frozenset(["time", "nohup", "nice", "builtin", "noglob", "timeo
 
 _AWK_CODE = re.compile(r"\bsystem\s*\\?\(|@\s*(?:load|include|namespace|[A-Za-z_]\w*\s*\()|\|\s*&")
 _AWK_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
-_AWK_PIPE_USER = re.compile(r"[\"]|getline|print[^}]*\|")
+_AWK_PIPE_USER = re.compile(r"\"|getline|print[^}]*\|")
 _JQ_CODE = re.compile(r"\bsystem\s*\(|\b(?:include|import)\b")
 _JQ_FILES = re.compile(r"-\w*[fL]\w*|--(?:from-file|library-path|slurpfile|rawfile|argfile)(?:=.*)?", re.DOTALL)
+_PLAIN_NAME = re.compile(r"[\w./+@:%,=~$-]+|\[\[?")
 _ENV_FLAGS = frozenset(["-i", "-0"])
 
 
 def runs_the_unseen(command: Command) -> bool:
     """Whether the command, or one that it wraps, runs or reads what its first words do not tell."""
     *_, innermost = peeled(command)
-    if innermost.name.startswith("-") or _is_half_understood(innermost):
+    is_odd = innermost.name != command.name and not _PLAIN_NAME.fullmatch(innermost.name)
+    if is_odd or innermost.name.startswith("-") or _is_half_understood(innermost):
         return True
     return any(_takes_a_program([word.value for word in words]) for words in layers(command.words))
 
 
 def _is_half_understood(command: Command) -> bool:
-    is_optional = len(command.words) > 1 and command.values[1].startswith("-")
-    return command.name in _FIRM_WRAPPERS and is_optional
+    """Whether a wrapper is left over, with arguments that do not lead to a command."""
+    is_only_a_duration = command.name == "timeout" and len(command.words) == 2 and is_duration(command.values[1])
+    return command.name in _FIRM_WRAPPERS and len(command.words) > 1 and not is_only_a_duration
 
 
 def _takes_a_program(values: Sequence[str]) -> bool:
@@ -49,11 +52,6 @@ def _awk(arguments: Sequence[str]) -> bool:
 
 def _has_awk_pipe(text: str) -> bool:
     return _AWK_PIPE.search(text) is not None and _AWK_PIPE_USER.search(text) is not None
-
-
-def _foreign_awk(arguments: Sequence[str]) -> bool:
-    """An awk whose options are not known."""
-    return _awk(arguments) or any(argument.startswith("-") for argument in arguments)
 
 
 def _jq(arguments: Sequence[str]) -> bool:
@@ -73,11 +71,15 @@ def _env(arguments: Sequence[str]) -> bool:
     return False
 
 
+def _command(arguments: Sequence[str]) -> bool:
+    options = [argument for argument in arguments[:1] if argument.startswith("-")]
+    return not all(re.fullmatch(r"-[pvV]+|--", option) for option in options)
+
+
 _PROGRAMS: dict[str, Callable[[Sequence[str]], bool]] = {
     "find": has_find_action,
-    "awk": _awk,
-    "gawk": _awk,
-    **dict.fromkeys(["mawk", "nawk", "igawk", "pgawk", "original-awk"], _foreign_awk),
+    **dict.fromkeys(AWKS, _awk),
     "jq": _jq,
     "env": _env,
+    "command": _command,
 }

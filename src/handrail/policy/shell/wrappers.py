@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from handrail.policy.shell.tree import Assignment, Command
 from handrail.policy.shell.words import Word
 
-__all__ = ["basename", "is_assignment", "is_overwrapped", "layers", "peeled", "peeled_for_reading"]
+__all__ = ["basename", "is_assignment", "is_duration", "is_overwrapped", "layers", "peeled", "peeled_for_reading"]
 
 SAFE_VARIABLES = frozenset([
     "ANTHROPIC_API_KEY", "BLOCKSIZE", "BLOCK_SIZE", "CGO_ENABLED", "CHARSET", "CI", "CLICOLOR", "CLICOLOR_FORCE",
@@ -85,6 +85,11 @@ def basename(name: str) -> str:
     return posixpath.basename(name.rstrip("/")) or name
 
 
+def is_duration(word: str) -> bool:
+    """Whether `timeout` takes the word for its time."""
+    return _DURATION.fullmatch(word) is not None
+
+
 def is_assignment(word: str) -> bool:
     """Whether a word has the form of an assignment."""
     return _ASSIGNMENT.match(word) is not None
@@ -157,7 +162,7 @@ def _inner_start(values: Sequence[str], options: _Options) -> int | None:
     if options.is_required and at == 1:
         return None
     if values[0] == "timeout":
-        if at >= len(values) or not _DURATION.fullmatch(values[at]):
+        if at >= len(values) or not is_duration(values[at]):
             return None
         at += 1
     if at >= len(values) or values[at].startswith("-") or is_assignment(values[at]):

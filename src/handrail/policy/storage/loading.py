@@ -74,10 +74,13 @@ def project_root(cwd: str) -> str:
         directory = parent
 
 
-def load_policy(cwd: str, places: Places, asked: Asked | None = None) -> Loaded:
-    """The policy of the project at `cwd` (absolute). A file that cannot be read or understood is an error."""
+def load_policy(cwd: str, places: Places, asked: Asked | None = None, *, root: str | None = None) -> Loaded:
+    """The policy of the project at `cwd` (absolute). A file that cannot be read or understood is an error.
+
+    `root` is that of the project, if it is known already.
+    """
     asked = asked or Asked()
-    root = project_root(cwd)
+    root = root or project_root(cwd)
     common_file = _read(places.policy_file)
     common = common_file.document if common_file else None
     project = _read(project_policy_file(root))
@@ -222,6 +225,8 @@ class PolicySource:
         on_change: Callable[[Loaded], None] | None = None,
     ) -> None:
         self._cwd = cwd
+        # Fixed for the session: a repository that appears below must not take the project's rules out of force.
+        self._root = project_root(cwd)
         self._places = places
         self._asked = asked
         self._on_error = on_error
@@ -231,7 +236,7 @@ class PolicySource:
         self._of_store = Grants()
         self.error: PolicyError | None = None
         self._stamps = self._look()
-        self._loaded = load_policy(cwd, places, asked)
+        self._loaded = load_policy(cwd, places, asked, root=self._root)
         self._granted_stamp: Stamp = None
         self._effective = self._loaded.policy
         self._read_grants()
@@ -249,11 +254,19 @@ class PolicySource:
         return self._granted()
 
     def judge(
-        self, tool_name: str, tool_input: Mapping[str, Any], *, home: str, mode: str, add_dirs: Iterable[str] = ()
+        self,
+        tool_name: str,
+        tool_input: Mapping[str, Any],
+        *,
+        home: str,
+        mode: str,
+        add_dirs: Iterable[str] = (),
+        cwd: str | None = None,
     ) -> Ruling:
-        """What the policy in force says about a call of this session."""
+        """What the policy in force says about a call of this session; `cwd` is where it is made, if elsewhere."""
         self._refresh()
-        return self._effective.judge(tool_name, tool_input, cwd=self._cwd, home=home, mode=mode, add_dirs=add_dirs)
+        where = cwd or self._cwd
+        return self._effective.judge(tool_name, tool_input, cwd=where, home=home, mode=mode, add_dirs=add_dirs)
 
     def remember(self, updates: Sequence[Any], *, actor: str, at: float) -> None:
         """Take over the `updatedPermissions` of an answer. A malformed rule is an `InvalidRule`: nothing changes."""
@@ -275,7 +288,7 @@ class PolicySource:
 
     def _reload(self) -> None:
         self._refuse_lost_files()
-        self._loaded = load_policy(self._cwd, self._places, self._asked)
+        self._loaded = load_policy(self._cwd, self._places, self._asked, root=self._root)
         self.error = None
         self._combine()
         if self._on_change is not None:
@@ -316,7 +329,7 @@ class PolicySource:
         return (*self._of_store.holding_in(root), *self._of_session.holding_in(root))
 
     def _look(self) -> dict[str, Stamp]:
-        project = project_policy_file(project_root(self._cwd))
+        project = project_policy_file(self._root)
         return {path: _stamp(path) for path in (self._places.policy_file, project, self._places.trust_file)}
 
 
