@@ -252,11 +252,13 @@ async def test_an_edited_plan_can_be_thrown_away() -> None:
 
 @pytest.mark.parametrize(("typed", "allowed"), [("y", True), ("n", False)])
 async def test_what_the_plan_asks_leave_for_is_shown_as_rules(typed: str, allowed: bool) -> None:
-    prompts = {"allowedPrompts": [{"tool": "Bash", "prompt": "run `npm test`"}]}
+    wanted = [{"tool": "Bash", "prompt": "run `npm test`"}, {"tool": "Bash", "prompt": "install dependencies"}]
+    prompts = {"allowedPrompts": wanted}
     ask = msgspec.structs.replace(PLAN, input={**PLAN.input, **prompts})
     answer, seen = await answered(ask, "a", typed, asking=Asking(plan=NEWEST))
-    assert answer == ApprovePlan("acceptEdits", allow_prompts=allowed)
+    assert answer == ApprovePlan("acceptEdits", rules=["Bash(npm test)"] if allowed else ())
     assert "Bash(npm test" in seen
+    assert "it names no command" in seen
 
 
 @pytest.mark.parametrize(("typed", "expected"), [("y", ApprovePlan("default")), ("n", RejectPlan())])

@@ -269,7 +269,7 @@ SETTINGS = {
 @pytest.mark.parametrize("policy", [None, "careful"], ids=["no policy", "careful"])
 @pytest.mark.parametrize("destination", ["session", *SETTINGS])
 async def test_what_is_always_allowed_is_not_asked_again(
-    world: World, observe: Observe, destination: str, policy: str | None
+    world: World, cli: ClaudeCLI, observe: Observe, destination: str, policy: str | None
 ) -> None:
     job = world.cwd / "job.sh"
     job.write_text("#!/bin/sh\nmkdir $1\n")
@@ -289,7 +289,10 @@ async def test_what_is_always_allowed_is_not_asked_again(
         observe(f"decisions: a rule for {destination}", f"the second call is {'not ' * (len(asks.asked) == 1)}asked")
     else:
         assert len(asks.asked) == 1
-    if destination in SETTINGS:
+    kept_by_the_cli = policy is None or by_version(cli, {"2.1.37": False, "2.1.120": True})
+    if (
+        destination in SETTINGS and kept_by_the_cli
+    ):  # else the answer went through the hook, and Handrail keeps the rule
         root, name = SETTINGS[destination]
         kept = json.loads((getattr(world, root) / name).read_text())
         assert kept["permissions"]["allow"] == ["Bash(./job.sh:*)"]

@@ -58,7 +58,9 @@ PLAN_KEYS: Mapping[str, tuple[str, str]] = {
 }
 """What to type for each answer to a plan, and what it does."""
 
-APPROVE_EDITED = Choice("y", "approve this", "Claude carries out the plan as you changed it; edits are not asked")
+APPROVE_EDITED = Choice(
+    "y", "approve this and accept edits", "Claude carries out the plan as you changed it; edits of files are not asked"
+)
 BACK = Choice("n", "back", "the plan as Claude wrote it is shown again")
 RULES = Choice("y", "allow these too", "for this session: what they cover is not asked")
 NO_RULES = Choice("n", "ask for each", "they are asked like any other command")
@@ -166,15 +168,17 @@ class Asker:
 
     async def _with_rules(self, ask: Ask, answer: PlanAnswer) -> PlanAnswer:
         """What the plan asks leave for beforehand, if the person gives it: rules that can be read, for this session."""
-        rules = [rule for prompt in proposed_rules(ask) for rule in prompt.rules]
+        prompts = proposed_rules(ask)
+        rules = [rule for prompt in prompts for rule in prompt.rules]
         if not rules or not isinstance(answer, ApprovePlan | ApproveInFreshContext):
             return answer
         self._hint("The plan asks leave beforehand for:")
-        for rule in rules:
-            self._console.print(Hanging(Text("  ", style=QUIET), exact(rule)))
+        for prompt in prompts:
+            covered = ", ".join(prompt.rules) or "(it names no command: you are asked when it comes)"
+            self._console.print(Hanging(Text("  "), exact(f"{prompt.prompt}  {covered}")))
         if await self._choose(RULES, NO_RULES) == NO_RULES.key:
             return answer
-        return msgspec.structs.replace(answer, allow_prompts=True)
+        return msgspec.structs.replace(answer, rules=rules)
 
     async def _edited_plan(self, ask: Ask, asking: Asking, choice: PlanChoice) -> AnyAnswer:
         try:
@@ -189,8 +193,9 @@ class Asker:
         self._console.print(ask_panel(shown, msgspec.structs.replace(asking, edited=True)))
         if await self._choose(APPROVE_EDITED, BACK) == BACK.key:
             return await self._plan(ask, asking)
+        answer = await self._with_rules(shown, choice.filled_in(plan))
         self._tell(DONE, choice.label)
-        return choice.filled_in(plan)
+        return answer
 
     # ------------------------------------------------------------ questions, forms, dialogs
 

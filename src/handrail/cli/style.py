@@ -104,8 +104,11 @@ def make_console(file: IO[str], *, width: int | None = None) -> OutputConsole:
 
 
 def _width_without_terminal(file: IO[str]) -> int | None:
-    """A pipe has no width: take the reading width, unless COLUMNS says another."""
-    return None if file.isatty() or "COLUMNS" in os.environ else READING_WIDTH
+    """A pipe has no width: take the reading width, unless COLUMNS says another, and not nonsense."""
+    columns = os.environ.get("COLUMNS")
+    if columns is not None:
+        return None if columns.isdecimal() and int(columns) > 0 else READING_WIDTH
+    return None if file.isatty() else READING_WIDTH
 
 
 def exact(text: str, style: str = "") -> Text:

@@ -9,7 +9,7 @@ from handrail.cli.ask_view import Asking, ask_panel, option_labels, question_pan
 from handrail.cli.layout import Hanging
 from handrail.cli.style import DONE, FAILED, MARKS, exact
 from handrail.cli.tools import call_line, tool_title
-from handrail.policy.answers.plan import ApprovePlan
+from handrail.policy.answers.plan import ApprovePlan, EnterPlan
 from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny
 from handrail.sessions.asks import AnyAnswer
 
@@ -28,8 +28,10 @@ class Nobody:
         self._console = console
         self._explained = False
 
-    async def answer(self, ask: Ask, asking: Asking) -> Answer:
-        """A denial."""
+    async def answer(self, ask: Ask, asking: Asking) -> AnyAnswer:
+        """A denial; only that Claude plans first needs nobody's leave."""
+        if ask.kind == "enter_plan":
+            return EnterPlan()
         what = f"{tool_title(ask.tool_name)} {call_line(ask.tool_name, ask.input)}" if ask.tool_name else ask.kind
         self._say(f"denied, because nobody is at a terminal to be asked: {what}")
         if not self._explained:

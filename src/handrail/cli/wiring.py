@@ -7,8 +7,11 @@ import getpass
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import TextIOWrapper
+from itertools import count
+from pathlib import Path
 
 from rich.console import Console
 
@@ -109,13 +112,14 @@ class _Wiring:
             return self._demo(view, paced=terminal is not None)
         options = self._options()
         policy = self._policy(view, options)
+        recordings = _recordings(self.settings.record)
         return lambda on_ask, other: connect(
             other or options,
             on_ask=on_ask,
             actor=Actor(_user_name(), "terminal"),
             policy=policy,
             budget=self.settings.budget,
-            record=self.settings.record,
+            record=next(recordings),
         )
 
     def _policy(self, view: View, options: Options) -> PolicySource:
@@ -160,6 +164,13 @@ class _Wiring:
             return ""
         where = f" --cwd {shlex.quote(str(self.settings.cwd))}" if self.settings.cwd else ""
         return f'handrail run{where} --resume {session_id} "…"'
+
+
+def _recordings(first: Path | None) -> Iterator[Path | None]:
+    """A file for each session of the run: `name.jsonl`, then `name-2.jsonl` for the one that follows."""
+    yield first
+    for number in count(2):
+        yield first.with_stem(f"{first.stem}-{number}") if first is not None else None
 
 
 def _user_name() -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from handrail.errors import InvalidPolicy
+
 __all__ = ["PROJECT_DIRECTORY", "Places"]
 
 APP = "handrail"
@@ -28,12 +30,12 @@ class Places(msgspec.Struct, frozen=True):
         """The platform's directories; `HANDRAIL_CONFIG_DIR` and its like in `environ` put them elsewhere."""
         from platformdirs import user_cache_dir, user_config_dir, user_state_dir  # costs a session nothing before
 
-        state = _absolute(environ.get("HANDRAIL_STATE_DIR")) or user_state_dir(APP, appauthor=False)
+        state = _given(environ, "HANDRAIL_STATE_DIR") or user_state_dir(APP, appauthor=False)
         return cls(
-            config=_absolute(environ.get("HANDRAIL_CONFIG_DIR")) or user_config_dir(APP, appauthor=False),
+            config=_given(environ, "HANDRAIL_CONFIG_DIR") or user_config_dir(APP, appauthor=False),
             state=state,
-            cache=_absolute(environ.get("HANDRAIL_CACHE_DIR")) or user_cache_dir(APP, appauthor=False),
-            runtime=_absolute(environ.get("HANDRAIL_RUNTIME_DIR")) or _runtime(environ, state),
+            cache=_given(environ, "HANDRAIL_CACHE_DIR") or user_cache_dir(APP, appauthor=False),
+            runtime=_given(environ, "HANDRAIL_RUNTIME_DIR") or _runtime(environ, state),
         )
 
     @property
@@ -64,6 +66,14 @@ def project_policy_file(root: str) -> str:
 
 def _absolute(path: str | None) -> str | None:
     return posixpath.normpath(path) if path and path.startswith("/") else None
+
+
+def _given(environ: Mapping[str, str], name: str) -> str | None:
+    """The directory that a variable names. A relative one would mean another directory in each place: an error."""
+    path = environ.get(name)
+    if path and not path.startswith("/"):
+        raise InvalidPolicy(f"{name} must be an absolute path, not {path!r}")
+    return _absolute(path)
 
 
 def _runtime(environ: Mapping[str, str], state: str) -> str:

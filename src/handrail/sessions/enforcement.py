@@ -264,5 +264,5 @@ def _is_for_a_person(ask: Ask) -> bool:
 
 
 def _denial(ruling: Ruling) -> str:
-    rule = f" (rule {ruling.rule}, {ruling.origin})" if ruling.rule else f" ({ruling.origin})"
-    return f"Handrail's policy does not let this pass: {ruling.reason}{rule}. Nobody was asked."
+    which = f"rule {ruling.rule}, {ruling.origin}" if ruling.rule else str(ruling.origin)
+    return f"Handrail's policy denies this ({which}): {ruling.reason}. Nobody was asked."

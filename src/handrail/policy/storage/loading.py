@@ -288,10 +288,11 @@ class PolicySource:
 
     def _reload(self) -> None:
         self._refuse_lost_files()
+        before = self._loaded
         self._loaded = load_policy(self._cwd, self._places, self._asked, root=self._root)
         self.error = None
         self._combine()
-        if self._on_change is not None:
+        if self._on_change is not None and self._loaded != before:
             self._on_change(self._loaded)
 
     def _refuse_lost_files(self) -> None:
