@@ -167,3 +167,31 @@ def test_what_stands_around_a_command_does_not_hide_it(before: list[str], comman
 def test_no_text_breaks_the_check(text: str) -> None:
     behavior("mcp__shell__run", {"text": text})
     behavior("Read", {"file_path": text})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat .config/hand*/grants.json",
+        "cat ~/.config/hand*/policy.toml",
+        "head .local/state/h*/*",
+        "cat /home/*/.config/handrai?/x",
+        "grep -r token .config",
+        "rg token",
+        "cp -r ~/.config /tmp/x",
+        "tar cf - ~/.local",
+        "find . -name grants.json",
+    ],
+)
+def test_no_pattern_or_search_reaches_handrails_own_files(command: str) -> None:
+    assert behavior("Bash", {"command": command}, cwd=HOME) == "ask"
+
+
+@pytest.mark.parametrize("command", ["grep -r token src", "ls *", "cat src/*.py", "find . -name x", "cp -r a b"])
+def test_patterns_and_searches_inside_the_project_are_left_alone(command: str) -> None:
+    assert behavior("Bash", {"command": command}) == "allow"
+
+
+def test_very_many_paths_are_for_a_person() -> None:
+    command = "cat " + " ".join(f"a/{number}" for number in range(3_000))
+    assert behavior("mcp__shell__run", {"command": command}) == "ask"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -57,6 +58,11 @@ _ONLY_SAID = frozenset({("Bash", "description"), ("PowerShell", "description"), 
 _QUOTING = re.compile(r"\\\n|[\\'\"]")
 _SEPARATORS = re.compile(r"[\s;|&<>()=,:`{}\[\]]+")
 _GLOB = re.compile(r"[*?\[{]")
+
+_RECURSIVE = re.compile(
+    r"(?:^|[\s;&|(])(?:rg|ag|ack|tar|zip|rsync|scp|find|fd)\b|\s-\w*[rRa]\w*(?=\s|$)|--(?:recursive|archive)\b"
+)
+"""Commands and options that go through whole directories."""
 
 MOST_WORDS = 2_000
 
@@ -124,6 +130,17 @@ class _Ground:
         """Whether one of the secret directories lies in this one."""
         return any(_below(secret, face) for face in self._faces_of(directory) for secret in self._secret)
 
+    def could_match_a_secret(self, pattern: str) -> bool:
+        """Whether the shell could expand this word to a secret directory, or to something in one."""
+        if not _GLOB.search(pattern):
+            return False
+        parts = self._faces_of(pattern)[0].split("/")
+        return any(
+            all(fnmatchcase(name, part) for part, name in zip(parts, secret.split("/"), strict=False))
+            and len(parts) >= len(secret.split("/"))
+            for secret in self._secret
+        )
+
     def spelled_out(self, text: str) -> bool:
         """Whether a secret directory is named in the text, with the home directory in any of its spellings."""
         home = self._situation.home.casefold()
@@ -175,8 +192,10 @@ def _by_text(ground: _Ground, text: str) -> Intrusion | None:
         return Intrusion(
             f"it names more than {MOST_WORDS} paths, too many to see whether Handrail's own are among them"
         )
-    if any(ground.is_secret(word) for word in words):
+    if any(ground.is_secret(word) or ground.could_match_a_secret(word) for word in words):
         return Intrusion("it reaches one of Handrail's own directories")
+    if _RECURSIVE.search(plain) and any(ground.holds_a_secret(word) for word in (".", *words)):
+        return Intrusion("it goes through a directory that Handrail's own files are in")
     if _PROJECT_DIRECTORY.search(plain) or any(ground.is_guarded(word) for word in words):
         return Intrusion("it touches Handrail's policy or Handrail itself", reading_is_fine=True)
     return None
