@@ -160,6 +160,21 @@ async def test_a_policy_holds_for_subagents_too(world: World) -> None:
     assert not (world.cwd / "made").exists()
 
 
+@pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
+async def test_a_repository_cannot_widen_by_the_mode_of_its_subagents(world: World, mode: str) -> None:
+    agents = world.cwd / ".claude" / "agents"
+    agents.mkdir(parents=True)
+    head = f"name: helper\ndescription: helps\npermissionMode: {mode}"
+    (agents / "helper.md").write_text(f"---\n{head}\n---\nYou help.\n")
+    jobs = {"the job": [write(world.cwd / "written.txt", "x"), bash("touch made"), "Done."]}
+    call = subagent(world.cli, "the job", subagent_type="helper", run_in_background=False)
+    asks = Asks(Deny("no"), Deny("no"))
+    async with world.live([call, "Done."], policy=Policy.of("careful"), conversations=jobs, on_ask=asks) as live:
+        await live.client.run("Do it")
+    assert not (world.cwd / "made").exists()
+    assert not (world.cwd / "written.txt").exists()
+
+
 async def test_a_hook_that_hangs_lets_nothing_pass(world: World, observe: Observe) -> None:
     """Our own hook beside it still binds, and the one that hangs counts as a refusal."""
     released = asyncio.Event()

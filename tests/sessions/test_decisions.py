@@ -433,26 +433,25 @@ async def test_the_policy_sees_every_call_in_a_hook(play: Any, tool: str, given:
     assert specific.get("permissionDecision") == decision
 
 
-async def test_the_hook_goes_by_the_mode_the_cli_names(play: Any) -> None:
-    write = {"file_path": "new.txt", "content": "x"}
-    cli, options = play(
-        sim.turn(
-            sim.hook(
-                "PreToolUse",
-                {"tool_name": "Write", "tool_input": write, "permission_mode": "acceptEdits"},
-                request_id="accepting",
-            ),
-            sim.hook(
-                "PreToolUse",
-                {"tool_name": "Write", "tool_input": write, "permission_mode": "default"},
-                request_id="asking",
-            ),
-        )
-    )
+@pytest.mark.parametrize(
+    ("session", "call", "asked"),
+    [
+        ("acceptEdits", "acceptEdits", False),
+        ("acceptEdits", "default", True),
+        ("default", "acceptEdits", True),
+        ("default", None, True),
+        ("acceptEdits", None, False),
+    ],
+)
+async def test_a_call_is_judged_in_the_stricter_of_its_own_mode_and_the_sessions(
+    play: Any, session: Any, call: str | None, asked: bool
+) -> None:
+    given = {"tool_name": "Write", "tool_input": WRITE, **({"permission_mode": call} if call else {})}
+    cli, options = play(sim.turn(sim.hook("PreToolUse", given, request_id="hook")))
+    options = msgspec.structs.replace(options, permission_mode=session)
     async with connect(options, policy=Policy.of("careful")) as client:
         await client.run("hi")
-    assert bodies(cli)["accepting"] == {}
-    assert bodies(cli)["asking"]["hookSpecificOutput"]["permissionDecision"] == "ask"
+    assert ("hookSpecificOutput" in bodies(cli)["hook"]) is asked
 
 
 async def test_the_policy_has_the_last_word_on_what_a_hook_changes(play: Any) -> None:

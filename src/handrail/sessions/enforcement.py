@@ -83,7 +83,6 @@ class _Around:
 
     mode: str | None = None
     cwd: str | None = None
-    is_subagents: bool = False
 
     @classmethod
     def of(cls, hook_input: Mapping[str, Any]) -> _Around:
@@ -91,7 +90,6 @@ class _Around:
         return cls(
             mode if isinstance(mode, str) and mode else None,
             cwd if isinstance(cwd, str) and cwd.startswith("/") else None,
-            bool(hook_input.get("agent_id")),
         )
 
 
@@ -138,7 +136,7 @@ class Enforcement:
         """What the policy answers to an ask; None leaves it to a person."""
         if ask.kind != "permission" or _is_for_a_person(ask):
             return None
-        around = self.around.pop(ask.tool_use_id or "", _Around(is_subagents=ask.agent_id is not None))
+        around = self.around.pop(ask.tool_use_id or "", _Around())
         ruling = self._judge(ask.tool_name, ask.input, around)
         actor = Actor(f"policy: {ruling.rule or ruling.origin}", "policy")
         match ruling.behavior:
@@ -202,10 +200,11 @@ class Enforcement:
     def _judge(self, tool: str, given: Mapping[str, Any], around: _Around) -> Ruling:
         """The strictest ruling there is for the call.
 
-        A subagent's mode is chosen by its definition, which a repository can bring along: it may tighten, not widen.
-        And a call is judged both where the session was started and where the shell has moved: a path can mean either.
+        A subagent's mode is chosen by its definition, which a repository can bring along: it may tighten, not widen
+        what holds for the session. (2.1.37 does not even say that a call is a subagent's.) And a call is judged both
+        where the session was started and where the shell has moved: a path can mean either.
         """
-        modes = {around.mode or self.mode(), *([self.mode()] if around.is_subagents else [])}
+        modes = {self.mode(), around.mode or self.mode()}
         places = [(self.cwd, self.add_dirs)]
         if around.cwd is not None and around.cwd != self.cwd:
             places.append((around.cwd, (*self.add_dirs, self.cwd)))
