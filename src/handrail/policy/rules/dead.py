@@ -32,7 +32,10 @@ def _name_flaw(rule: Rule) -> _Flaw | None:
     if "*" in name and not rule.is_whole_tool:
         return _Flaw("a name with * takes no parentheses", name)
     if name[0].islower():
-        return _Flaw("no built-in tool is written like this; names are exact", _likely_name(name))
+        likely = _likely_name(name)
+        # With what stands in the parentheses, or the advice would widen the rule.
+        advice = likely + rule.text[len(name) :] if likely else likely
+        return _Flaw("no built-in tool is written like this; names are exact", advice)
     return None
 
 
@@ -116,7 +119,9 @@ def _pattern_flaw(tool: str, spec: str) -> _Flaw | None:
     if spec.startswith("#"):
         return _Flaw("a pattern that begins with # is a comment", pattern("\\" + spec))
     if spec in ("~", ".", "./", "~/", "//"):
-        return _Flaw("it names a directory without what is in it", pattern(spec.rstrip("/") + "/**"))
+        return _Flaw(
+            "it names a directory without what is in it", pattern("//**" if spec == "//" else spec.rstrip("/") + "/**")
+        )
     return None
 
 
