@@ -34,7 +34,7 @@ def _name_flaw(rule: Rule) -> _Flaw | None:
     if name[0].islower():
         likely = _likely_name(name)
         # With what stands in the parentheses, or the advice would widen the rule.
-        advice = likely + rule.text[len(name) :] if likely else likely
+        advice = likely + rule.text[len(name) :] if likely and likely.isidentifier() else likely
         return _Flaw("no built-in tool is written like this; names are exact", advice)
     return None
 
