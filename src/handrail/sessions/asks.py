@@ -22,7 +22,7 @@ from handrail.policy.answers.plan import PlanAnswer
 from handrail.protocol.asks import Answer, Ask
 from handrail.protocol.state import ASKS, AskState, Move, next_state
 
-__all__ = ["Actor", "AnyAnswer", "AskBook", "AskChange", "Correspondent", "Decision", "Parcel"]
+__all__ = ["ActionParcel", "Actor", "AnyAnswer", "AskBook", "AskChange", "Correspondent", "Decision", "Parcel"]
 
 REMEMBERED_ASKS = 1_000
 """How many closed asks are remembered, so that a late answer can be told what became of the ask."""
@@ -75,6 +75,16 @@ class Parcel(Protocol):
     def send(self, decision: Decision) -> None:
         """Send it, as the answer that was decided on. Called at most once."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ActionParcel:
+    """A parcel whose sending is one action."""
+
+    action: Callable[[Decision], None]
+
+    def send(self, decision: Decision) -> None:
+        self.action(decision)
 
 
 class Correspondent(Protocol):

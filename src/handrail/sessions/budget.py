@@ -13,7 +13,7 @@ from handrail.errors import BudgetSpent, InvalidOptions, UnfitAnswer
 from handrail.protocol.asks import Allow, Ask, Deny, Failed
 from handrail.protocol.control import PreToolUseInput
 from handrail.protocol.frames import Result
-from handrail.sessions.asks import AnyAnswer, Correspondent, Decision, Parcel
+from handrail.sessions.asks import ActionParcel, AnyAnswer, Correspondent, Parcel
 from handrail.sessions.hooks import Hook, HookAnswer, ask_tool, hook
 
 __all__ = ["Budget"]
@@ -111,11 +111,11 @@ class _Decider:
         match answer:
             case Allow():
                 limit = self.budget.limit_in(answer)
-                return _Parcel(lambda: self.budget.raise_to(limit))
+                return ActionParcel(lambda decision: self.budget.raise_to(limit))
             case Deny(message=message):
-                return _Parcel(lambda: self.budget.refuse(message or "a person decided not to go on"))
+                return ActionParcel(lambda decision: self.budget.refuse(message or "a person decided not to go on"))
             case Failed(error=error):
-                return _Parcel(lambda: self.budget.refuse(f"whoever was asked failed: {error}"))
+                return ActionParcel(lambda decision: self.budget.refuse(f"whoever was asked failed: {error}"))
         raise UnfitAnswer(f"{type(answer).__name__} does not answer a budget ask: use Allow or Deny")
 
     def unanswered(self, ask: Ask, seconds: float) -> None:
@@ -123,11 +123,3 @@ class _Decider:
 
     def look_again(self, ask: Ask) -> Ask:
         return ask
-
-
-@dataclass(frozen=True, slots=True)
-class _Parcel:
-    action: Callable[[], None]
-
-    def send(self, decision: Decision) -> None:
-        self.action()

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from handrail.errors import UnfitAnswer
 from handrail.protocol.asks import Allow, Answer, Ask, Deny, Failed, unanswered_body
 from handrail.sessions.asking import Resolved
-from handrail.sessions.asks import AnyAnswer, Decision, Parcel
+from handrail.sessions.asks import ActionParcel, AnyAnswer, Decision, Parcel
 from handrail.sessions.hooks import HookAnswer, allow_tool, deny_tool
 
 __all__ = ["HeldCall", "call_held"]
@@ -61,7 +60,7 @@ class HeldCall:
     def prepare(self, ask: Ask, answer: AnyAnswer) -> Parcel:
         resolved = self._resolve(ask, answer)
         outcome = _hook_answer(resolved.answer)
-        return _Parcel(lambda decision: self._deliver(resolved, outcome, decision))
+        return ActionParcel(lambda decision: self._deliver(resolved, outcome, decision))
 
     def unanswered(self, ask: Ask, seconds: float) -> None:
         self._settle(deny_tool(unanswered_body(ask, seconds)["message"]))
@@ -75,14 +74,6 @@ class HeldCall:
     def _settle(self, answer: HookAnswer) -> None:
         if not self._decided.done():
             self._decided.set_result(answer)
-
-
-@dataclass(frozen=True, slots=True)
-class _Parcel:
-    deliver: Callable[[Decision], None]
-
-    def send(self, decision: Decision) -> None:
-        self.deliver(decision)
 
 
 def _hook_answer(answer: Answer) -> HookAnswer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from handrail.errors import UnfitAnswer
 from handrail.policy.answers.plan import EnterPlan, ImplementNow
 from handrail.protocol.asks import Allow, Ask, Deny, Failed
-from handrail.sessions.asks import AnyAnswer, Decision, Parcel
+from handrail.sessions.asks import ActionParcel, AnyAnswer, Parcel
 
 __all__ = ["PlanModeEntered", "entered_plan_mode"]
 
@@ -36,9 +36,9 @@ class PlanModeEntered:
     def prepare(self, ask: Ask, answer: AnyAnswer) -> Parcel:
         match answer:
             case EnterPlan() | Allow() | Failed():
-                return _Parcel(_nothing)
+                return ActionParcel(lambda decision: None)
             case ImplementNow() | Deny():
-                return _Parcel(self.leave)
+                return ActionParcel(lambda decision: self.leave())
         raise UnfitAnswer(f"{type(answer).__name__} does not answer this: use EnterPlan or ImplementNow")
 
     def unanswered(self, ask: Ask, seconds: float) -> None:
@@ -46,15 +46,3 @@ class PlanModeEntered:
 
     def look_again(self, ask: Ask) -> Ask:
         return ask
-
-
-@dataclass(frozen=True, slots=True)
-class _Parcel:
-    action: Callable[[], None]
-
-    def send(self, decision: Decision) -> None:
-        self.action()
-
-
-def _nothing() -> None:
-    """The change stays."""
