@@ -171,7 +171,7 @@ class Asking:
         ask = self._complete(ask)
         if self._surveyor.is_heavy(ask):
             # A large file is read and compared elsewhere, so that nothing else waits for that.
-            self._start(ask.id, self._open_later(cli, ask))
+            self._start(ask.id, lambda: self._open_later(cli, ask))
         else:
             self.open(self._surveyor.survey(ask), cli)
 
@@ -188,7 +188,7 @@ class Asking:
         if ask.tool_use_id:
             self._remember_call(ask.tool_use_id, ask.id)
         if ask.id in self._book.pending:
-            self._start(ask.id, self._consult(ask))
+            self._start(ask.id, lambda: self._consult(ask))
 
     async def _consult(self, shown: Ask) -> None:
         """Ask again for as long as what was shown is not what is asked by the time of the answer."""
@@ -228,15 +228,17 @@ class Asking:
             logger.debug("an answer came too late: %s", error)
         return True
 
-    def _start(self, ask_id: str, work: Any) -> None:
-        self._tasks[ask_id] = task = asyncio.get_running_loop().create_task(work)
-        task.add_done_callback(lambda done: self._ended(ask_id, done))
+    def _start(self, ask_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        self._tasks[ask_id] = asyncio.get_running_loop().create_task(self._carry_out(ask_id, work))
 
-    def _ended(self, ask_id: str, task: asyncio.Task[None]) -> None:
-        if self._tasks.get(ask_id) is task:
-            del self._tasks[ask_id]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("an ask could not be brought before anybody; it stays open", exc_info=error)
+    async def _carry_out(self, ask_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except Exception:
+            logger.exception("an ask could not be brought before anybody; it stays open")
+        finally:
+            if self._tasks.get(ask_id) is asyncio.current_task():
+                del self._tasks[ask_id]
 
     def _stop(self, ask_id: str) -> None:
         task = self._tasks.get(ask_id)
