@@ -131,6 +131,14 @@ def test_a_failed_call() -> None:
     assert "  ✗ No such file\n" in transcript(frames_of(assistant(call("Read", {"file_path": "x"})), failed))
 
 
+def test_a_denial_by_the_policy_is_shown_whole_and_without_the_words_of_a_crash() -> None:
+    why = "Handrail's policy denies this (rule Bash(git push:*), /home/dev/.config/handrail/policy.toml, line 3): no"
+    denied = outcome(f"PreToolUse:Bash hook error: {why}", failed=True)
+    shown = transcript(frames_of(assistant(call("Bash", {"command": "git push"})), denied))
+    assert "hook error" not in shown
+    assert why in " ".join(shown.split())
+
+
 def test_results_out_of_order_say_whose_they_are() -> None:
     calls = assistant(call("Bash", {"command": "slow"}, "t1"), call("Bash", {"command": "fast"}, "t2"))
     seen = transcript(frames_of(calls, outcome("2", "t2"), outcome("1", "t1")))

@@ -6,6 +6,7 @@ it is made of are here too.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -48,14 +49,20 @@ def render_call(name: str, given: Any, cwd: str = "") -> Text:
     return line.append("  ").append_text(exact(call_line(name, given, cwd)))
 
 
+_HOOK_PREFIX = re.compile(r"^PreToolUse:\S+ hook error: ")
+_DENIED_BY_POLICY = "Handrail's policy"
+
+
 def render_tool_result(result: ToolResult, *, name: str = "", label: str = "", whole: bool = False) -> RenderableType:
     """How a call ended, with the first lines of its output; `label` says which call, where that is not plain."""
     colour = FAILED if result.is_error else DONE
-    head = Text("  ", no_wrap=True, overflow="ellipsis").append(f"{MARKS[colour]} ", colour)
-    if label:
-        head.append_text(exact(label, "bold")).append("  ")
     lines = _output(result, name).rstrip().split("\n")
     shown = lines if whole else lines[:_SHOWN_LINES]
+    # Which rule denied a call is worth more than one line.
+    cut = not shown[0].startswith(_DENIED_BY_POLICY)
+    head = Text("  ", no_wrap=cut, overflow="ellipsis" if cut else "fold").append(f"{MARKS[colour]} ", colour)
+    if label:
+        head.append_text(exact(label, "bold")).append("  ")
     head.append_text(exact(shown[0], QUIET))
     below = [Text("    ", no_wrap=not whole, overflow="ellipsis").append_text(exact(line, QUIET)) for line in shown[1:]]
     if len(shown) < len(lines):
@@ -68,6 +75,7 @@ def _output(result: ToolResult, name: str) -> str:
     parts = result.content if isinstance(result.content, tuple) else ()
     others = "".join(f"[{part.type}] " for part in parts if not isinstance(part, TextBlock))
     if result.is_error:
+        text = _HOOK_PREFIX.sub("", text)
         return text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>") or "failed"
     if name in _QUIET_SUCCESS:
         return "done"
