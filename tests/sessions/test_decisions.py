@@ -167,10 +167,12 @@ async def test_an_answer_that_does_not_fit_is_refused_and_the_ask_stays(play: An
 
 async def test_asks_that_end_with_the_process_are_lost(play: Any) -> None:
     changes: list[AskChange] = []
-    _cli, options = play(sim.turn(sim.ask("Bash", MAKE, request_id="r1", wait=False), sim.sleep(0.2), sim.die()))
+    ask = sim.ask("Bash", MAKE, request_id="r1", wait=False)
+    _cli, options = play(sim.turn(ask, sim.expect("keep_alive"), sim.die()))
     async with connect(options, on_ask=leave_open, on_ask_change=changes.append) as client:
         running = asyncio.create_task(client.run("hi"))
         await open_ask(client)
+        client.keep_alive()
         with pytest.raises(Exception, match="killed by signal"):
             await running
         with pytest.raises(AskClosed, match="process that asked has ended"):
@@ -785,10 +787,11 @@ async def test_after_an_outline_the_next_plan_waits_for_the_person(play: Any) ->
     cli, options = play(
         sim.turn(
             sim.ask("ExitPlanMode", {"plan": "1. Bake"}, request_id="r1"),
-            sim.ask("ExitPlanMode", {"plan": "1. Bake slowly"}, request_id="r2"),
+            sim.ask("ExitPlanMode", {"plan": "1. Bake slowly"}, request_id="r2", wait=False),
+            sim.ask("WebSearch", {"query": "ovens"}, request_id="r3"),
         )
     )
-    policy = Policy.of("careful", expire_after=0.5)
+    policy = Policy.of("careful", expire_after=1.0)
     async with connect(options, on_ask=leave_open, policy=policy) as client:
         running = asyncio.create_task(client.run("hi"))
         first = await open_ask(client)
@@ -796,7 +799,8 @@ async def test_after_an_outline_the_next_plan_waits_for_the_person(play: Any) ->
         await client.decide("r1", OutlinePlan(), actor="bob")
         await until(lambda: "r2" in client.asks)
         assert client.asks["r2"].after_outline
-        await asyncio.sleep(0.6)  # longer than an ask may wait here
+        await until(lambda: "r3" in bodies(cli))  # which was asked later, and has expired
+        assert "Nobody answered" in bodies(cli)["r3"]["message"]
         await client.decide("r2", ApprovePlan("default"), actor="bob")
         await running
     assert "step-by-step outline" in bodies(cli)["r1"]["message"]
@@ -942,7 +946,7 @@ async def test_a_spent_budget_is_asked_about_before_anything_more_is_sent(play: 
         assert ask.input == {"spent_usd": 1.25, "limit_usd": 1.0}
         assert "$1.25 of $1.00 are spent" in ask.message
         third = asyncio.create_task(client.run("three"))
-        await asyncio.sleep(0.05)
+        await client.control("mcp_status")  # once that is answered, whatever was written before has arrived
         assert len([line for line in cli.received() if line["type"] == "user"]) == 2
         with pytest.raises(UnfitAnswer, match=r"above the \$1.25"):
             await client.decide(ask.id, Allow({"limit_usd": 1.0}), actor=ALICE, digest=ask.digest)

@@ -34,7 +34,15 @@ _OUTSIDE = "is outside the working directory, and no rule allows it"
 
 def judge_read(call: Call) -> Verdict:
     """The verdict on reading a file."""
-    path = _usable(call.text("file_path"))
+    return _judge_reading(call, _usable(call.text("file_path")))
+
+
+def judge_search(call: Call) -> Verdict:
+    """The verdict on listing or searching files."""
+    return _judge_reading(call, _usable(_search_root(call)))
+
+
+def _judge_reading(call: Call, path: str | None) -> Verdict:
     if path is None:
         return _without_path(call)
     return (
@@ -49,26 +57,6 @@ def judge_read(call: Call) -> Verdict:
         or _readable_because_editable(call, path)
         or _bare(call)
         or Verdict("ask", f"{path} {_OUTSIDE}")
-    )
-
-
-def judge_search(call: Call) -> Verdict:
-    """The verdict on listing or searching files."""
-    root = _usable(_search_root(call))
-    if root is None:
-        return _without_path(call)
-    return (
-        by_name(call, "deny")
-        or by_field(call, "deny")
-        or _by_path(call, "deny", "read", root)
-        or by_name(call, "ask")
-        or by_field(call, "ask")
-        or _by_path(call, "ask", "read", root)
-        or _read_unasked(call, root)
-        or _by_path(call, "allow", "read", root)
-        or _readable_because_editable(call, root)
-        or _bare(call)
-        or Verdict("ask", f"{root} {_OUTSIDE}")
     )
 
 
