@@ -18,6 +18,21 @@
     │   ├── InvalidRule            a rule is malformed
     │   └── InvalidPolicy          a policy file is malformed: file, line and key are in the message
     ├── BudgetSpent                the session has cost what it may, and nobody raised the limit
+    ├── ConfigError                a configuration file or key is wrong: file, line, key and what would be right
+    ├── SessionError               a session cannot be had, or not do this now
+    │   ├── SessionNotFound        there is no such session
+    │   ├── AmbiguousSession       the reference fits several sessions
+    │   ├── SessionBusy            another process owns it and cannot be reached
+    │   ├── SessionNotLive         no CLI runs for it: resume it first
+    │   └── SessionLimit           as many sessions run, or restarts happened, as are allowed
+    ├── StoreError                 the journal cannot be written or read: the message says what to do
+    │   ├── StoreUnavailable       the place is read-only, missing, on a network, or not ours
+    │   ├── StoreFull              the disk is full: nothing that was stored is lost
+    │   ├── StoreLocked            another process keeps the database locked
+    │   ├── StoreCorrupt           the database is damaged
+    │   ├── StoreTooNew            a newer Handrail wrote it
+    │   ├── LeaseHeld              somebody else owns the session's journal
+    │   └── Fenced                 this owner was replaced: it may not append any more
     ├── MessageDropped             the CLI dropped a message unanswered (cancelled, discarded or refused it)
     └── ProcessError               the CLI is gone
         ├── ProcessExited          it exited by itself: exit code and the end of stderr are in the message
@@ -31,26 +46,41 @@ from __future__ import annotations
 
 __all__ = [
     "AlreadyDecided",
+    "AmbiguousSession",
     "AskClosed",
     "BudgetSpent",
     "CLINotFound",
     "ClientClosed",
+    "ConfigError",
     "ControlError",
     "ControlExpired",
     "ControlRefused",
     "DecisionRefused",
+    "Fenced",
     "HandrailError",
     "InvalidOptions",
     "InvalidPolicy",
     "InvalidRule",
     "LaunchError",
+    "LeaseHeld",
     "LocalProtocolError",
     "MessageDropped",
     "PolicyError",
     "ProcessError",
     "ProcessExited",
     "SelfApproval",
+    "SessionBusy",
+    "SessionError",
+    "SessionLimit",
+    "SessionNotFound",
+    "SessionNotLive",
     "StaleDigest",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreFull",
+    "StoreLocked",
+    "StoreTooNew",
+    "StoreUnavailable",
     "UnfitAnswer",
 ]
 
@@ -151,6 +181,70 @@ class InvalidPolicy(PolicyError):
 
 class BudgetSpent(HandrailError):
     """The session's budget is spent and was not raised: the message was not sent."""
+
+
+class ConfigError(HandrailError):
+    """Configuration is wrong; the message names the file, the line, the key and what would be right."""
+
+
+class SessionError(HandrailError):
+    """A session cannot be had, or cannot do this now."""
+
+
+class SessionNotFound(SessionError):
+    """There is no such session."""
+
+
+class AmbiguousSession(SessionError):
+    """The reference fits several sessions; the message lists them."""
+
+
+class SessionBusy(SessionError):
+    """Another process owns the session and cannot be reached."""
+
+
+class SessionNotLive(SessionError):
+    """No CLI runs for the session, and this needs one."""
+
+
+class SessionLimit(SessionError):
+    """A limit that was set for sessions is reached."""
+
+
+class StoreError(HandrailError):
+    """The journal cannot be written or read. What was stored before is not lost."""
+
+
+class StoreUnavailable(StoreError):
+    """The database cannot be used where it is: read-only, missing, on a network file system, or not ours."""
+
+
+class StoreFull(StoreError):
+    """There is no space left on the disk."""
+
+
+class StoreLocked(StoreError):
+    """Another process keeps the database locked."""
+
+
+class StoreCorrupt(StoreError):
+    """The database is damaged."""
+
+
+class StoreTooNew(StoreError):
+    """A newer version of Handrail wrote the database."""
+
+
+class LeaseHeld(StoreError):
+    """Somebody else owns the session's journal: `owner` is what they said of themselves."""
+
+    def __init__(self, message: str, *, owner: str) -> None:
+        super().__init__(message)
+        self.owner = owner
+
+
+class Fenced(StoreError):
+    """This owner was replaced by another and may not append any more."""
 
 
 class MessageDropped(HandrailError):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from handrail import Deny, Options, Policy, PolicySource, hook
-from handrail.policy.places import Places
+from handrail.places import Places
 from handrail.testing.replies import ToolUse
 
 from .support import Asks, Observe, World, bash, subagent, write

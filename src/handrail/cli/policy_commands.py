@@ -20,9 +20,9 @@ from handrail.cli.policy_edit import added_rules
 from handrail.cli.render import notice
 from handrail.cli.style import DONE, FAILED, NEEDS_YOU, QUIET, make_console
 from handrail.errors import HandrailError, InvalidPolicy, PolicyError, SelfApproval
+from handrail.places import Places, project_policy_file
 from handrail.policy.documents import parse_document
 from handrail.policy.grants import Grant
-from handrail.policy.places import Places, project_policy_file
 from handrail.policy.recordings import RecordedCall, Replayed, read_recording, replay
 from handrail.policy.situation import MODES
 from handrail.policy.storage.grant_store import GrantStore

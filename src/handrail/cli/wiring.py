@@ -26,7 +26,7 @@ from handrail.cli.terminal import Terminal
 from handrail.cli.unattended import Automatic, Nobody
 from handrail.cli.view import JsonView, TerminalView, View
 from handrail.errors import HandrailError
-from handrail.policy.places import Places
+from handrail.places import Places
 from handrail.policy.storage.loading import Asked, PolicySource
 from handrail.protocol.launch import Options
 from handrail.sessions.asks import Actor

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from handrail.places import Places
     from handrail.policy.answers.forms import form_fields
     from handrail.policy.answers.plan import PlanContext
     from handrail.policy.answers.plan_choices import MODE_LABELS, plan_choices
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from handrail.policy.evaluation import evaluate
     from handrail.policy.files import Disk, Files
     from handrail.policy.grants import Grant, Grants
-    from handrail.policy.places import Places
     from handrail.policy.policy import Origin, PlacedRule, Policy, Ruling
     from handrail.policy.profiles import PROFILES, Profile
     from handrail.policy.rules.ruleset import Rule, Rules
@@ -73,7 +73,7 @@ _HOMES = {
     "Origin": "policy",
     "PROFILES": "profiles",
     "PlacedRule": "policy",
-    "Places": "places",
+    "Places": ".places",
     "PlanContext": "answers.plan",
     "Policy": "policy",
     "PolicySource": "storage.loading",
@@ -97,6 +97,6 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for: the shell grammar costs a session nothing until it is needed."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
     globals()[name] = value
     return value

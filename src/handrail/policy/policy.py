@@ -10,11 +10,11 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.errors import InvalidRule
+from handrail.places import Places
 from handrail.policy.documents import BEHAVIORS, rule_problem
 from handrail.policy.evaluation import evaluate
 from handrail.policy.files import Disk, Files
 from handrail.policy.grants import Grant
-from handrail.policy.places import Places
 from handrail.policy.profiles import ACTORS, DEFAULT_PROFILE, HARMLESS, READERS, Otherwise, Profile, profile_named
 from handrail.policy.rules.ruleset import Rules
 from handrail.policy.self_approval import Own, intrusion

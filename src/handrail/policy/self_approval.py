@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.policy.places import PROJECT_DIRECTORY, Places
+from handrail.places import PROJECT_DIRECTORY, Places
 from handrail.policy.profiles import EDITORS
 from handrail.policy.situation import Situation
 

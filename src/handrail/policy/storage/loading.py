@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from handrail.errors import InvalidPolicy, PolicyError
+from handrail.places import PROJECT_DIRECTORY, Places, project_policy_file
 from handrail.policy.documents import Document, parse_document
 from handrail.policy.files import Disk
 from handrail.policy.grants import Grant, Grants, scope_of
-from handrail.policy.places import PROJECT_DIRECTORY, Places, project_policy_file
 from handrail.policy.policy import Origin, OriginKind, PlacedRule, Policy, Ruling
 from handrail.policy.profiles import DEFAULT_PROFILE, Otherwise, stricter
 from handrail.policy.self_approval import Own

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from handrail.errors import InvalidPolicy
+from handrail.errors import ConfigError
 
 __all__ = ["PROJECT_DIRECTORY", "Places"]
 
@@ -72,7 +72,7 @@ def _given(environ: Mapping[str, str], name: str) -> str | None:
     """The directory that a variable names. A relative one would mean another directory in each place: an error."""
     path = environ.get(name)
     if path and not path.startswith("/"):
-        raise InvalidPolicy(f"{name} must be an absolute path, not {path!r}")
+        raise ConfigError(f"{name} must be an absolute path, not {path!r}")
     return _absolute(path)
 
 

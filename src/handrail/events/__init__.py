@@ -1,0 +1,1 @@
+"""What Handrail says happened: events, how frames become events, and what a screen makes of them. Pure."""
