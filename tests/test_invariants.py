@@ -13,6 +13,8 @@ import msgspec
 import pytest
 
 from handrail.errors import LocalProtocolError
+from handrail.events.model import Completed, Event, Started
+from handrail.events.recording import RecordedLine, events_of_recording
 from handrail.policy.describing.describe import describe
 from handrail.policy.files import Disk
 from handrail.policy.policy import Policy
@@ -76,6 +78,54 @@ def test_invariant_nothing_vanishes(path: Path) -> None:
     frames += connection.receive_eof()
     assert [json.loads(frame.raw) for frame in frames] == [json.loads(line) for line in lines]
     assert not [frame for frame in frames if isinstance(frame, Malformed) and frame.kind == "not_json"]
+
+    told = "\0".join(strings_in([msgspec.to_builtins(event) for event in events_of_recording(recording(path))]))
+    for text in said_in(frames):
+        assert text in told
+
+
+def recording(path: Path) -> list[RecordedLine]:
+    """A recorded session, with what was written to the CLI and what the recorder noted."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [
+        ("meta" if row["dir"] == "meta" or row.get("meta") else row["dir"], json.dumps(row["raw"]).encode(), row["t"])
+        for row in rows
+    ]
+
+
+KEPT_OF_SYSTEM_FRAMES = {"content", "description", "summary", "message", "text", "error", "prompt", "title", "patch"}
+
+
+def said_in(frames: list[Frame]) -> set[str]:
+    """What the CLI said in words: texts, thoughts, calls and their results, answers, errors, remarks."""
+    said: set[str] = set()
+    for frame in frames:
+        data = frame.data
+        if frame.type in ("assistant", "user"):
+            content = data["message"]["content"]
+            blocks = [{"text": content}] if isinstance(content, str) else content
+            said |= strings_in(
+                [block.get(name) for block in blocks for name in ("text", "thinking", "input", "content")]
+            )
+        elif frame.type == "result":
+            said |= strings_in([data.get(name) for name in ("result", "errors", "permission_denials")])
+        elif frame.type == "system":
+            said |= strings_in([value for name, value in data.items() if name in KEPT_OF_SYSTEM_FRAMES])
+    return said
+
+
+@recorded
+def test_invariant_bracketed(path: Path) -> None:
+    lines = recording(path)
+    for end in (len(lines), len(lines) * 2 // 3, len(lines) // 2, len(lines) // 3):
+        runs: list[Event] = [event for event in events_of_recording(lines[:end]) if event.run is not None]
+        numbers = sorted({event.run for event in runs if event.run is not None})
+        assert numbers == list(range(1, len(numbers) + 1))
+        for number in numbers:
+            events = [event for event in runs if event.run == number]
+            assert [type(event) for event in events if isinstance(event, Started | Completed)] == [Started, Completed]
+            assert isinstance(events[0], Started)
+            assert isinstance(events[-1], Completed)
 
 
 @recorded

@@ -44,6 +44,11 @@ class Places(msgspec.Struct, frozen=True):
         return (self.config, self.state, self.cache, self.runtime)
 
     @property
+    def config_file(self) -> str:
+        """Handrail's settings."""
+        return posixpath.join(self.config, "config.toml")
+
+    @property
     def policy_file(self) -> str:
         """The policy for all projects."""
         return posixpath.join(self.config, POLICY_FILE)

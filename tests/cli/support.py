@@ -1,4 +1,4 @@
-"""What tests of the terminal share: a typist with prepared lines, and `handrail run` on a terminal of its own."""
+"""What tests of the terminal share: a hand that presses prepared keys, and `handrail` on a terminal of its own."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from typer.testing import CliRunner
 
 from handrail.cli.app import app
-from handrail.cli.ask_view import Asking
-from handrail.cli.prompts import Asker
-from handrail.cli.style import make_console
+from handrail.cli.asking.ask_view import Asking
+from handrail.cli.asking.asker import Asker
+from handrail.cli.keyboard.keys import Key
+from handrail.cli.showing.screen import Screen
+from handrail.cli.showing.style import make_console
 from handrail.protocol.asks import Ask, ask_from
 from handrail.sessions.asks import AnyAnswer
 
@@ -47,19 +50,37 @@ def printed(console: Console) -> str:
     return console.file.getvalue()
 
 
-class PreparedTypist:
-    """Types these lines; an exception among them is raised. `edits` replaces what it is given to edit."""
+Press: TypeAlias = str | type[Exception]
+"""A key by its name; a line to type, then Enter, if it begins with `=`; or what waiting for a key raises."""
 
-    def __init__(self, lines: Iterable[str | type[Exception]], edited: str | OSError | None = None) -> None:
-        self._lines = list(lines)
+
+def keys_of(press: Press) -> list[Key | type[Exception]]:
+    if not isinstance(press, str):
+        return [press]
+    if press.startswith("="):
+        return [*(Key(character, character) for character in press[1:]), Key("enter")]
+    return [Key(press, press if len(press) == 1 else "")]
+
+
+class PreparedHand:
+    """Presses these keys; when there are no more, the terminal is gone. `edited` replaces what it is given to edit."""
+
+    def __init__(self, presses: Iterable[Press], edited: str | OSError | None = None) -> None:
+        self._keys = [key for press in presses for key in keys_of(press)]
         self._edited = edited
         self.given = ""
 
-    async def line(self) -> str:
-        line = self._lines.pop(0) if self._lines else EOFError
-        if isinstance(line, str):
-            return line
-        raise line
+    async def settled(self) -> None:
+        pass
+
+    def released(self) -> None:
+        pass
+
+    async def key(self) -> Key:
+        key = self._keys.pop(0) if self._keys else EOFError
+        if isinstance(key, Key):
+            return key
+        raise key
 
     async def edit(self, text: str, suffix: str) -> str:
         self.given = text
@@ -69,11 +90,11 @@ class PreparedTypist:
 
 
 async def answered(
-    ask: Ask, *lines: str | type[Exception], asking: Asking | None = None, edited: str | OSError | None = None
+    ask: Ask, *presses: Press, asking: Asking | None = None, edited: str | OSError | None = None
 ) -> tuple[AnyAnswer, str]:
-    """The answer that these lines give to an ask, and what the person saw."""
+    """The answer that these keys give to an ask, and what the person saw."""
     console = make_console(io.StringIO(), width=100)
-    answer = await Asker(console, PreparedTypist(lines, edited)).answer(ask, asking or Asking())
+    answer = await Asker(Screen(console), PreparedHand(presses, edited)).answer(ask, asking or Asking())
     return answer, printed(console)
 
 
@@ -121,13 +142,66 @@ def handrail_process(
     return Done(done.returncode, done.stdout, done.stderr)
 
 
+class Paper:
+    """What a terminal shows after all that was written to it: enough of one to know what is left on the screen."""
+
+    def __init__(self, columns: int = 80) -> None:
+        self._columns = columns
+        self._rows: list[list[str]] = [[]]
+        self._row = self._column = 0
+
+    def write(self, data: str) -> Self:
+        for piece in re.findall(r"\x1b\[[0-9;?]*[a-zA-Z]|[^\x1b]|\x1b", data):
+            self._sequence(piece) if piece.startswith("\x1b[") else self._character(piece)
+        return self
+
+    @property
+    def lines(self) -> list[str]:
+        """The rows from the first one, without what is empty at their ends."""
+        shown = ["".join(row).rstrip() for row in self._rows]
+        while shown and not shown[-1]:
+            shown.pop()
+        return shown
+
+    def _sequence(self, piece: str) -> None:
+        number = int(re.sub(r"\D", "", piece) or 1)
+        match piece[-1]:
+            case "A":
+                self._row = max(0, self._row - number)
+            case "C":
+                self._column += number
+            case "K":
+                self._rows[self._row] = []
+
+    def _character(self, character: str) -> None:
+        if character == "\r":
+            self._column = 0
+        elif character == "\n":
+            self._go_down()
+        else:
+            if self._column + cell_len(character) > self._columns:
+                self._go_down()
+                self._column = 0
+            row = self._rows[self._row]
+            row += [" "] * (self._column - len(row))
+            row[self._column : self._column + cell_len(character)] = [character, *[""] * (cell_len(character) - 1)]
+            self._column += cell_len(character)
+
+    def _go_down(self) -> None:
+        self._row += 1
+        self._column = 0
+        if self._row == len(self._rows):
+            self._rows.append([])
+
+
 class OnTerminal:
     """`handrail` with a terminal of its own, as a context manager."""
 
     def __init__(self, *arguments: str, columns: int = 80, rows: int = 40, **env: str) -> None:
         self._arguments = arguments
+        self._columns = columns
         self._size = struct.pack("HHHH", rows, columns, 0, 0)
-        self._env = child_env(TERM="xterm-256color", **env)
+        self._env = child_env(**{"TERM": "xterm-256color", **env})
         self._raw = b""
 
     def __enter__(self) -> Self:
@@ -168,6 +242,31 @@ class OnTerminal:
         """The same, cut where the cursor went to the start of a line."""
         return re.split(r"(?=[\r\n])", ESCAPES.sub("", self._raw.decode("utf-8", "replace")))
 
+    @property
+    def screen(self) -> str:
+        """What is to be seen now, from the first line on."""
+        return "\n".join(Paper(self._columns).write(self._raw.decode("utf-8", "replace")).lines)
+
+    def wait_to_see(self, text: str) -> str:
+        """Wait until this text is on the screen, and still is."""
+        return self._wait(lambda: text in self.screen, f"{text!r} is not to be seen")
+
+    def wait_until_gone(self, text: str) -> str:
+        """Wait until this text is not on the screen any more."""
+        return self._wait(lambda: text not in self.screen, f"{text!r} is still to be seen")
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is so."""
+        self._wait(condition, "it did not become so")
+
+    def _wait(self, condition: Callable[[], bool], what: str) -> str:
+        deadline = time.monotonic() + DEADLINE
+        while not condition():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{what}:\n{self.screen}")
+            self._read(0.1)
+        return self.screen
+
     def wait_for(self, text: str, *, times: int = 1) -> str:
         """Wait until this text has been written (so many times)."""
         deadline = time.monotonic() + DEADLINE
@@ -179,11 +278,15 @@ class OnTerminal:
 
     def type(self, text: str) -> None:
         """Type a line."""
-        os.write(self._master, text.encode() + b"\n")
+        os.write(self._master, text.encode() + b"\r")
 
-    def press(self, key: bytes) -> None:
-        """Press a key, such as b"\\x03"."""
-        os.write(self._master, key)
+    def press(self, key: str | bytes) -> None:
+        """Press a key, such as "y" or b"\\x03"."""
+        os.write(self._master, key.encode() if isinstance(key, str) else key)
+
+    def resize(self, columns: int, rows: int = 40) -> None:
+        """Make the window another size."""
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def kill(self, number: int) -> None:
         """Send a signal."""

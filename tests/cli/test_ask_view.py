@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.cli.ask_view import Asking, ask_panel, question_panel
+from handrail.cli.asking.ask_view import Asking, ask_panel, question_panel
 from handrail.protocol.asks import Ask, ask_from
 from handrail.protocol.descriptions import Command, Description, Flag, LazyDescription, Reason, Risk
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.cli.forms import form_fields, pick, read_value
+from handrail.cli.asking.forms import form_fields, pick, read_value
 
 
 def field(schema: dict[str, Any], **request: Any) -> Any:

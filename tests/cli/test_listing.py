@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from handrail.cli.ask_view import Asking, ask_panel
-from handrail.cli.listing import diff_listing, hunk_listing, text_listing
+from handrail.cli.asking.ask_view import Asking, ask_panel
+from handrail.cli.showing.listing import diff_listing, hunk_listing, text_listing
 from handrail.policy.describing.diffs import unified_hunks
 from handrail.policy.describing.visible import visible
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,7 @@ import pytest
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
-from .support import handrail, handrail_process
+from .support import DEADLINE, child_env, handrail, handrail_process
 
 pytestmark = pytest.mark.slow
 
@@ -43,35 +47,176 @@ def test_a_turn_is_printed(simulated: Any) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
-    for expected in ("I'll look.", "⏺ Bash  ls\n  ✓ a\n    b", "You said: hello there", "✓ done · "):
+    for expected in ("I'll look.", "⏺ Bash  ls\n  ✓ a\n    b", "You said: hello there", "✓ done · ", "🏷 "):
         assert expected in done.stdout
-    assert "--resume 6ca440c5-8391-4eb6-a834-4e5b6c95b955" in done.stdout
+    assert "claude --resume 6ca440c5-8391-4eb6-a834-4e5b6c95b955" in done.stdout
+    assert re.search(r"go on with: handrail run --resume [0-9a-f]{8} ", done.stdout)
     assert cli.launches()[0].cwd == str(cli.path.parent)
 
 
-@pytest.mark.parametrize("arguments", [["-"], []])
-def test_the_prompt_may_come_from_standard_input(simulated: Any, arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [(["-"], "from a pipe\n"), ([], "from a pipe\n"), (["Explain this:"], "Explain this:\n\nfrom a pipe\n")],
+)
+def test_what_is_piped_in_is_the_prompt_or_part_of_it(simulated: Any, arguments: list[str], expected: str) -> None:
     cli, run = simulated()
     assert handrail(*run, *arguments, stdin="from a pipe\n").returncode == 0
-    assert cli.find("user")["message"]["content"] == "from a pipe\n"
+    assert cli.find("user")["message"]["content"] == expected
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(simulated: Any, tmp_path: Path) -> None:
+    _, run = simulated(sim.turn("Hello."))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading, writing = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), os.open(pipe, os.O_WRONLY)
+    try:
+        command = [sys.executable, "-m", "handrail", *run, "hi"]
+        done = subprocess.run(
+            command, stdin=reading, capture_output=True, text=True, timeout=DEADLINE, env=child_env(), check=False
+        )
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert done.returncode == 0
+    assert "Hello." in done.stdout
+    assert "going on without it" in done.stderr
 
 
 def test_options_reach_the_cli(simulated: Any, tmp_path: Path) -> None:
     cli, run = simulated()
-    options = ["--model", "haiku", "--permission-mode", "plan", "--allowed-tools", "Read", "--max-turns", "3"]
+    options = ["--model", "haiku", "--mode", "plan", "--allowed-tools", "Read", "--max-turns", "3"]
     recording = tmp_path / "recording.jsonl"
-    done = handrail(*run, *options, "--resume", "abc", "--record", str(recording), "hi")
+    done = handrail(*run, *options, "--record", str(recording), "--title", "A title", "hi")
     assert done.returncode == 0, done.stderr
     argv = " ".join(cli.launches()[0].argv)
-    for expected in ("haiku", "--permission-mode plan", "Read", "--max-turns", "abc", "--include-partial-messages"):
+    for expected in ("haiku", "--permission-mode plan", "Read", "--max-turns", "--include-partial-messages"):
         assert expected in argv
     assert {json.loads(line)["dir"] for line in recording.read_text().splitlines()} == {"in", "out", "meta"}
 
 
+def test_the_configuration_holds_where_the_command_line_says_nothing(simulated: Any, tmp_path: Path) -> None:
+    cli, run = simulated()
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "config.toml").write_text('[claude]\nmodel = "sonnet"\npermission_mode = "plan"\n')
+    own = {"HANDRAIL_CONFIG_DIR": str(config)}
+    assert handrail(*run, "hi", **own).returncode == 0
+    assert handrail(*run, "--model", "haiku", "hi", **own).returncode == 0
+    first, second = (" ".join(launch.argv) for launch in cli.launches())
+    assert "sonnet" in first
+    assert "--permission-mode plan" in first
+    assert "haiku" in second
+    assert "sonnet" not in second
+
+
+def test_a_wrong_configuration_says_where(simulated: Any, tmp_path: Path) -> None:
+    _, run = simulated()
+    (tmp_path / "config.toml").write_text("[claude]\nmodel = 7\n")
+    assert_message(handrail(*run, "hi", HANDRAIL_CONFIG_DIR=str(tmp_path)), 2, "config.toml", "model")
+
+
+# ---------------------------------------------------------------- sessions that go on
+
+
+def session_of(done: Any) -> str:
+    found = re.search(r"handrail run --resume ([0-9a-f]{8})", done.stdout)
+    assert found is not None, done.stdout
+    return found[1]
+
+
+def test_going_on_with_a_session(simulated: Any) -> None:
+    cli, run = simulated()
+    first = handrail(*run, "remember this")
+    again = handrail("run", "--resume", session_of(first), "--model", "haiku", "and now?")
+    assert again.returncode == 0, again.stderr
+    assert session_of(again) == session_of(first)
+    assert "remember this" not in again.stdout
+    resumed = " ".join(cli.launches()[1].argv)
+    assert f"--resume={resume_token(first)}" in resumed.replace("--resume ", "--resume=")
+    assert "haiku" in resumed
+
+
+def resume_token(done: Any) -> str:
+    found = re.search(r"claude --resume (\S+)", done.stdout)
+    assert found is not None
+    return found[1]
+
+
 def test_continuing_the_latest_session(simulated: Any) -> None:
     cli, run = simulated()
-    assert handrail(*run, "--continue", "hi").returncode == 0
-    assert any(argument.startswith("--continue") for argument in cli.launches()[0].argv)
+    first = handrail(*run, "one")
+    again = handrail(*run, "--continue", "two")
+    assert again.returncode == 0, again.stderr
+    assert session_of(again) == session_of(first)
+    assert resume_token(first) in " ".join(cli.launches()[1].argv)
+
+
+def test_forking_a_session(simulated: Any) -> None:
+    cli, run = simulated()
+    first = handrail(*run, "one")
+    forked = handrail(*run, "--continue", "--fork", "two")
+    assert forked.returncode == 0, forked.stderr
+    assert session_of(forked) != session_of(first)
+    argv = " ".join(cli.launches()[1].argv)
+    assert "--fork-session" in argv
+    assert resume_token(first) in argv
+
+
+def test_a_session_that_is_not_there(simulated: Any, tmp_path: Path) -> None:
+    _, run = simulated()
+    assert_message(handrail(*run, "--resume", "abcdef", "hi"), 2, "abcdef")
+    assert_message(handrail(*run, "--cwd", str(tmp_path), "--continue", "hi"), 2, "no session", "--continue")
+
+
+def test_a_worktree(simulated: Any, tmp_path: Path) -> None:
+    cli, run = simulated()
+    for command in (
+        ["init", "-q"],
+        ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "--allow-empty", "-m", "x"],
+    ):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    done = handrail(*run, "--worktree", "login-fix", "hi")
+    assert done.returncode == 0, done.stderr
+    cwd = cli.launches()[0].cwd
+    assert cwd != str(tmp_path)
+    assert "login-fix" in cwd
+
+
+# ---------------------------------------------------------------- pictures
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"x" * 20
+
+
+def test_pictures_go_with_the_prompt(simulated: Any, tmp_path: Path) -> None:
+    cli, run = simulated()
+    (tmp_path / "a.png").write_bytes(PNG)
+    (tmp_path / "b.png").write_bytes(b"\xff\xd8\xff\xe0")
+    done = handrail(*run, "--image", str(tmp_path / "a.png"), "-i", str(tmp_path / "b.png"), "what is this?")
+    assert done.returncode == 0, done.stderr
+    content = cli.find("user")["message"]["content"]
+    assert [block["type"] for block in content] == ["image", "image", "text"]
+    assert [block["source"]["media_type"] for block in content[:2]] == ["image/png", "image/jpeg"]
+    assert base64.b64decode(content[0]["source"]["data"]) == PNG
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"BM not one of them", "no png, jpeg, gif or webp"),
+        (PNG + b"x" * 5 * 1024 * 1024, "larger than 5 MB"),
+        (None, "cannot be read"),
+    ],
+)
+def test_what_is_no_picture_is_refused(simulated: Any, tmp_path: Path, data: bytes | None, expected: str) -> None:
+    cli, run = simulated()
+    path = tmp_path / "x.png"
+    if data is not None:
+        path.write_bytes(data)
+    assert_message(handrail(*run, "--image", str(path), "hi"), 2, "x.png", expected)
+    assert cli.launches() == []
+
+
+# ---------------------------------------------------------------- how it ends
 
 
 def test_api_billing_is_a_choice(simulated: Any) -> None:
@@ -137,7 +282,7 @@ def test_a_message_that_the_cli_drops(simulated: Any) -> None:
     _, run = simulated(sim.expect("user"), sim.send(dropped))
     done = handrail(*run, "hi")
     assert done.returncode == 1
-    assert "the CLI discarded the message" in done.stderr
+    assert "dropped the message" in done.stderr
 
 
 def test_as_a_process(simulated: Any) -> None:
@@ -168,8 +313,9 @@ def test_no_color_and_no_terminal_mean_no_escape_sequences(simulated: Any) -> No
 def test_asks_are_denied_and_it_says_how_to_allow(simulated: Any) -> None:
     cli, run = simulated(sim.turn(sim.tool("Bash", {"command": "rm x"}), sim.tool("Bash", {"command": "rm y"}), "Hm."))
     done = handrail(*run, "hi")
-    assert done.returncode == 0
+    assert done.returncode == 3
     assert "nobody is at a terminal to be asked: Bash rm x" in done.stdout
+    assert "⚠ 2 things were denied, because nobody could be asked" in done.stdout
     assert done.stdout.count("--allowed-tools") == 1
     answers = [line["response"]["response"] for line in cli.received() if line["type"] == "control_response"]
     assert [answer["behavior"] for answer in answers] == ["deny", "deny"]
@@ -179,15 +325,25 @@ def test_asks_are_denied_and_it_says_how_to_allow(simulated: Any) -> None:
 # ---------------------------------------------------------------- for programs
 
 
-def test_json_is_one_frame_per_line(simulated: Any) -> None:
+def test_json_is_one_event_per_line(simulated: Any) -> None:
     _, run = simulated(sim.turn("Hello.", sim.tool("Bash", {"command": "make"}), sim.send_raw(b"junk\n")))
     done = handrail(*run, "--json", "hi")
-    assert done.returncode == 0
-    frames = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {"system", "assistant", "control_request", "malformed", "result"} <= {frame["type"] for frame in frames}
-    assert frames[-1]["type"] == "result"
+    assert done.returncode == 3
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert {"prompt", "started", "text", "action", "ask_opened", "ask_closed", "completed"} <= {
+        event["type"] for event in events
+    }
     assert "denied" in done.stderr
     assert "junk" not in done.stderr
+
+
+def test_deltas_are_written_if_they_are_wanted(simulated: Any) -> None:
+    _, run = simulated(sim.turn("Hello there."))
+    assert '"delta"' not in handrail(*run, "--json", "hi").stdout
+    done = handrail(*run, "--json", "--deltas", "hi")
+    deltas = [event for line in done.stdout.splitlines() if (event := json.loads(line))["type"] == "delta"]
+    assert "".join(delta["text"] for delta in deltas) == "Hello there."
 
 
 # ---------------------------------------------------------------- what goes wrong
@@ -218,8 +374,10 @@ def test_a_cli_that_exits_at_once(simulated: Any) -> None:
 def test_a_cli_that_dies_in_the_middle(simulated: Any) -> None:
     _, run = simulated(sim.turn("Half.", sim.stderr("out of memory\n"), sim.exit(9)))
     done = handrail(*run, "hi")
-    assert_message(done, 1, "exited with code 9", "out of memory")
+    assert done.returncode == 1
     assert "Half." in done.stdout
+    assert done.stdout.count("exited with code 9") == 1
+    assert "out of memory" in done.stdout
 
 
 def test_a_recording_that_cannot_be_written(simulated: Any, tmp_path: Path) -> None:
@@ -230,7 +388,10 @@ def test_a_recording_that_cannot_be_written(simulated: Any, tmp_path: Path) -> N
 def test_options_that_contradict_each_other(simulated: Any) -> None:
     _, run = simulated()
     assert_message(handrail(*run, "--resume", "abc", "--continue", "hi"), 2, "two conversations")
-    assert_message(handrail(*run, "--permission-mode", "yolo", "hi"), 2, "permission_mode must be one of")
+    assert_message(handrail(*run, "--mode", "yolo", "hi"), 2, "permission_mode must be one of")
+    assert_message(handrail(*run, "--fork", "hi"), 2, "--resume ID")
+    assert_message(handrail(*run, "--deltas", "hi"), 2, "--json")
+    assert_message(handrail(*run, "--continue", "--worktree", "x", "hi"), 2, "new sessions")
 
 
 @pytest.mark.parametrize(
@@ -256,3 +417,5 @@ def test_version_and_help() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guides" / "terminal.md").read_text()
     for option in set(re.findall(r"--[a-z][a-z-]+", shown)) - {"--help"}:
         assert f"`{option}" in guide, f"{option} is not in the guide"
+    for code in ("0", "1", "2", "3", "130", "128 + n"):
+        assert f"| {code} |" in guide

@@ -1,4 +1,4 @@
-"""`handrail run` on a terminal: asks answered with keys, Ctrl-C, and a terminal that is left as it was found."""
+"""`handrail run` on a terminal: asks answered with keys, steering, Ctrl-C, and a terminal left as it was found."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ pytestmark = pytest.mark.slow
 
 CONTROL_C = b"\x03"
 CONTROL_D = b"\x04"
-PROMPT = "› "
+CONTROL_G = b"\x07"
+ESCAPE = b"\x1b"
+SHIFT_TAB = b"\x1b[Z"
+DOWN = b"\x1b[B"
+
+MENU = "? help"
+"""Is below an ask once keys count."""
+QUESTION_MENU = "own words"
 
 
 class Session:
@@ -47,6 +54,16 @@ class Session:
         lines = [line["response"] for line in self.cli.received() if line["type"] == "control_response"]
         return [line["response"] for line in lines]
 
+    def messages(self) -> list[str]:
+        return [line["message"]["content"] for line in self.cli.received() if line["type"] == "user"]
+
+    def wait_for_messages(self, count: int) -> list[str]:
+        deadline = time.monotonic() + DEADLINE
+        while len(self.messages()) < count:
+            assert time.monotonic() < deadline, self.messages()
+            time.sleep(0.01)
+        return self.messages()
+
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
@@ -56,64 +73,120 @@ def session(tmp_path: Path) -> Session:
 BASH = sim.tool("Bash", {"command": "touch a.txt", "description": "Make a file"}, output="made")
 
 
+# ---------------------------------------------------------------- asks
+
+
 def test_allow(session: Session) -> None:
     with session.start(sim.turn("Now:", BASH, "Good.")) as terminal:
-        terminal.wait_for(PROMPT)
-        assert "touch a.txt" in terminal.text
-        terminal.type("y")
+        terminal.wait_to_see(MENU)
+        assert "touch a.txt" in terminal.screen
+        assert "Needs you" in terminal.screen
+        terminal.press("y")
         assert terminal.exit_code() == 0
     assert [answer["behavior"] for answer in session.answers()] == ["allow"]
-    assert "✓ allowed once" in terminal.text
-    assert "✓ made" in terminal.text
-    assert "Good." in terminal.text
+    assert "✓ allowed once: Bash touch a.txt" in terminal.screen
+    assert "✓ made" in terminal.screen
+    assert "Good." in terminal.screen
+    assert "Needs you" not in terminal.screen, "an ask that is answered is off the screen"
 
 
-def test_deny(session: Session) -> None:
+def test_deny_with_a_reason(session: Session) -> None:
     with session.start(sim.turn(BASH, "As you like.")) as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.type("n")
+        terminal.wait_to_see(MENU)
+        terminal.press("d")
+        terminal.wait_to_see("Tell Claude why")
+        terminal.type("not on a Friday")
         assert terminal.exit_code() == 0
-    assert [answer["behavior"] for answer in session.answers()] == ["deny"]
-    assert "✗ denied" in terminal.text
+    (answer,) = session.answers()
+    assert answer["behavior"] == "deny"
+    assert "not on a Friday" in answer["message"]
+    assert "✗ denied: Bash touch a.txt · not on a Friday" in terminal.screen
 
 
 def test_always_is_asked_only_once(session: Session) -> None:
     with session.start(sim.turn(BASH, BASH, "Twice.")) as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.type("a")
+        terminal.wait_to_see(MENU)
+        terminal.press("a")
         assert terminal.exit_code() == 0
     assert len(session.answers()) == 1
-    assert terminal.text.count("✓ made") == 2
+    assert terminal.screen.count("✓ made") == 2
 
 
-def test_a_question(session: Session) -> None:
+def test_a_question_with_the_arrows(session: Session) -> None:
     question = {"question": "Which?", "header": "H", "options": [{"label": "This"}, {"label": "That"}]}
     with session.start(sim.turn(sim.tool("AskUserQuestion", {"questions": [question]}, suggestions=[]))) as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.type("2")
+        terminal.wait_to_see(QUESTION_MENU)
+        assert "❯ 1  This" in terminal.screen
+        terminal.press(DOWN)
+        terminal.wait_to_see("❯ 2  That")
+        terminal.press("\r")
         assert terminal.exit_code() == 0
     (answer,) = session.answers()
     assert answer["updatedInput"]["answers"] == {"Which?": "That"}
+    assert "✓ Which? → That" in terminal.screen
+
+
+def test_a_question_with_several_answers_and_own_words(session: Session) -> None:
+    options = [{"label": "S"}, {"label": "M"}, {"label": "L"}]
+    question = {"question": "Sizes?", "header": "H", "options": options, "multiSelect": True}
+    with session.start(sim.turn(sim.tool("AskUserQuestion", {"questions": [question]}, suggestions=[]))) as terminal:
+        terminal.wait_to_see(QUESTION_MENU)
+        terminal.press("1")
+        terminal.press("3")
+        terminal.wait_to_see("[x] 3  L")
+        terminal.press("o")
+        terminal.wait_to_see("Your answer:")
+        terminal.type("and socks")
+        assert terminal.exit_code() == 0
+    (answer,) = session.answers()
+    assert answer["updatedInput"]["answers"] == {"Sizes?": ["S", "L", "and socks"]}
+
+
+PLAN = sim.tool("ExitPlanMode", {"plan": "# Plan\n\n1. Write it"}, suggestions=[])
 
 
 def test_a_plan_approved_with_edits_accepted(session: Session) -> None:
-    plan = sim.tool("ExitPlanMode", {"plan": "# Plan\n\n1. Write it"}, suggestions=[])
-    with session.start(sim.turn(plan)) as terminal:
-        terminal.wait_for(PROMPT)
-        assert "Write it" in terminal.text
-        terminal.type("a")
+    with session.start(sim.turn(PLAN)) as terminal:
+        terminal.wait_to_see(MENU)
+        assert "Write it" in terminal.screen
+        terminal.press("a")
         assert terminal.exit_code() == 0
     (answer,) = session.answers()
     assert answer["updatedPermissions"] == [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]
+    assert "Write it" in terminal.screen, "an approved plan can be read again"
+
+
+def test_control_g_opens_the_plan_in_the_editor(session: Session) -> None:
+    with session.start(sim.turn(PLAN), EDITOR="sed -i.bak s/Write/Rewrite/") as terminal:
+        terminal.wait_to_see(MENU)
+        terminal.press(CONTROL_G)
+        terminal.wait_to_see("edited by you")
+        terminal.wait_to_see("approve this")
+        terminal.press("y")
+        assert terminal.exit_code() == 0
+    (answer,) = session.answers()
+    assert answer["updatedInput"]["plan"] == "# Plan\n\n1. Rewrite it"
+
+
+def test_shift_tab_takes_the_first_answer_and_the_plan_goes_on_in_the_same_session(session: Session) -> None:
+    with session.start(sim.turn(PLAN, "Never said."), sim.turn("Carried out.")) as terminal:
+        terminal.wait_to_see(MENU)
+        assert "f Yes, clear context" in terminal.screen
+        terminal.press(SHIFT_TAB)
+        terminal.wait_to_see("knows nothing else")
+        assert terminal.exit_code() == 0
+    (answer,) = session.answers()
+    assert (answer["behavior"], answer["interrupt"]) == ("deny", True)
+    assert len(session.cli.launches()) == 2
 
 
 def test_an_elicitation(session: Session) -> None:
     schema = {"properties": {"name": {"type": "string"}}, "required": ["name"]}
     request = {"subtype": "elicitation", "mcp_server_name": "probe", "message": "Who?", "requested_schema": schema}
     with session.start(sim.turn(sim.request(request))) as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.type("y")
-        terminal.wait_for(PROMPT, times=2)
+        terminal.wait_to_see(MENU)
+        terminal.press("y")
+        terminal.wait_to_see("Enter sends it")
         terminal.type("Ada")
         assert terminal.exit_code() == 0
     assert session.answers() == [{"action": "accept", "content": {"name": "Ada"}}]
@@ -121,11 +194,11 @@ def test_an_elicitation(session: Session) -> None:
 
 def test_the_input_is_edited_in_the_editor(session: Session) -> None:
     with session.start(sim.turn(BASH), EDITOR="sed -i.bak s/a.txt/b.txt/") as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.type("e")
-        terminal.wait_for("edited by you")
-        terminal.wait_for(PROMPT, times=2)
-        terminal.type("y")
+        terminal.wait_to_see(MENU)
+        terminal.press("e")
+        terminal.wait_to_see("edited by you")
+        terminal.wait_to_see(MENU)
+        terminal.press("y")
         assert terminal.exit_code() == 0
     (answer,) = session.answers()
     assert answer["updatedInput"] == {"command": "touch b.txt", "description": "Make a file"}
@@ -135,52 +208,95 @@ def test_several_asks_come_one_after_another(session: Session) -> None:
     asks = [sim.ask("Bash", {"command": f"run {number}"}, request_id=f"r{number}", wait=False) for number in "123"]
     done = [sim.expect("control_response", request_id=f"r{number}") for number in "123"]
     with session.start(sim.turn(*asks, *done)) as terminal:
-        for number, key in enumerate("yny", start=1):
-            terminal.wait_for(PROMPT, times=number)
-            assert terminal.text.count("Needs you") == number
-            terminal.type(key)
+        for number, key in zip("123", "yny", strict=True):
+            terminal.wait_to_see(f"│ run {number} ")
+            terminal.wait_to_see(MENU)
+            assert terminal.screen.count("Needs you") == 1
+            terminal.press(key)
+            terminal.wait_until_gone(f"│ run {number} ")
         assert terminal.exit_code() == 0
     assert [answer["behavior"] for answer in session.answers()] == ["allow", "deny", "allow"]
-    assert terminal.text.index("run 1") < terminal.text.index("run 2") < terminal.text.index("run 3")
+    assert "waits for 2 answers" in terminal.text
 
 
-def test_a_cancelled_ask_goes_away(session: Session) -> None:
+def test_a_cancelled_ask_vanishes(session: Session) -> None:
     steps = [sim.ask("Bash", {"command": "slow"}, request_id="r1", wait=False), session.gate(), sim.cancel("r1")]
     with session.start(sim.turn(*steps, "Never mind.")) as terminal:
-        terminal.wait_for(PROMPT)
+        terminal.wait_to_see(MENU)
         session.open_gate()
-        terminal.wait_for("was withdrawn")
+        terminal.wait_until_gone("Needs you")
         assert terminal.exit_code() == 0
     assert session.answers() == []
-    assert "Never mind." in terminal.text
+    assert "withdrawn by Claude Code" in terminal.screen
+    assert "Never mind." in terminal.screen
 
 
-def test_what_was_typed_before_the_ask_does_not_answer_it(session: Session) -> None:
-    with session.start(sim.turn("Wait.", session.gate(), BASH)) as terminal:
-        terminal.wait_for("Wait.")
-        terminal.type("y")
-        session.open_gate()
-        terminal.wait_for(PROMPT)
-        terminal.type("n")
+def test_an_ask_that_is_taller_than_the_screen_is_written_whole(session: Session) -> None:
+    write = {"file_path": "long.txt", "content": "\n".join(f"line number {number}" for number in range(100))}
+    with session.start(sim.turn(sim.tool("Write", write, output="written")), rows=24) as terminal:
+        terminal.wait_to_see(MENU)
+        assert all(f"line number {number}" in terminal.screen for number in range(100))
+        assert "all shown: scroll up" in terminal.screen
+        terminal.press("n")
         assert terminal.exit_code() == 0
     assert [answer["behavior"] for answer in session.answers()] == ["deny"]
 
 
-def test_the_frames_behind_an_ask_wait_for_it(session: Session) -> None:
+def test_what_was_pressed_before_the_ask_does_not_answer_it(session: Session) -> None:
+    with session.start(sim.turn("Wait.", session.gate(), BASH)) as terminal:
+        terminal.wait_to_see("Wait.")
+        terminal.press("y")
+        terminal.wait_to_see("› y")
+        session.open_gate()
+        terminal.wait_to_see("Needs you")
+        terminal.wait_to_see("Enter sends, Esc drops it")
+        assert MENU not in terminal.screen
+        terminal.press("y")
+        terminal.wait_to_see("› yy")
+        terminal.press(ESCAPE)
+        terminal.wait_to_see(MENU)
+        terminal.press("n")
+        assert terminal.exit_code() == 0
+    assert [answer["behavior"] for answer in session.answers()] == ["deny"]
+
+
+def test_what_happens_meanwhile_is_shown_above_the_ask(session: Session) -> None:
     ask = sim.ask("Bash", {"command": "x"}, request_id="r1", wait=False)
     with session.start(sim.turn(ask, "Meanwhile.", sim.expect("control_response", request_id="r1"))) as terminal:
-        terminal.wait_for(PROMPT)
-        session_has(session, "user")
-        terminal.type("y")
+        terminal.wait_to_see("Meanwhile.")
+        terminal.wait_to_see(MENU)
+        assert terminal.screen.index("Meanwhile.") < terminal.screen.index("Needs you")
+        terminal.press("y")
         assert terminal.exit_code() == 0
-    assert terminal.text.index("allowed once") < terminal.text.index("Meanwhile.")
 
 
-def session_has(session: Session, kind: str) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while session.cli.find(kind) is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+# ---------------------------------------------------------------- steering
+
+
+def test_a_typed_line_steers(session: Session) -> None:
+    steps = [sim.turn("First.", session.gate(), "Second."), sim.turn("You said: $text")]
+    with session.start(*steps) as terminal:
+        terminal.wait_to_see("First.")
+        terminal.type("also lint")
+        terminal.wait_to_see("› also lint")
+        assert session.wait_for_messages(2)[1] == "also lint"
+        session.open_gate()
+        assert terminal.exit_code() == 0
+    assert "You said: also lint" in terminal.screen
+    assert terminal.screen.index("Second.") < terminal.screen.index("You said: also lint")
+
+
+def test_what_is_pasted_is_sent_whole_when_enter_is_pressed(session: Session) -> None:
+    steps = [sim.turn("First.", session.gate(), "Second."), sim.turn("Good.")]
+    with session.start(*steps) as terminal:
+        terminal.wait_to_see("First.")
+        terminal.press("\x1b[200~one\ntwo\x1b[201~")
+        terminal.wait_to_see("one⏎two")
+        assert len(session.messages()) == 1
+        terminal.press("\r")
+        assert session.wait_for_messages(2)[1] == "one\ntwo"
+        session.open_gate()
+        assert terminal.exit_code() == 0
 
 
 # ---------------------------------------------------------------- Ctrl-C and the end of input
@@ -188,25 +304,26 @@ def session_has(session: Session, kind: str) -> None:
 
 def test_control_c_interrupts_the_turn(session: Session) -> None:
     with session.start(sim.turn(sim.say("One. " * 200, pause=0.05))) as terminal:
-        terminal.wait_for("One.")
+        terminal.wait_to_see("One.")
         terminal.press(CONTROL_C)
         assert terminal.exit_code() == 130
     assert session.cli.find("control_request", subtype="interrupt")
-    assert "stopped by you" in terminal.text
+    assert "stopped by you" in terminal.screen
+    assert "go on with: handrail run --resume" in terminal.screen
 
 
 def test_control_c_twice_leaves_at_once(session: Session) -> None:
     with session.start(sim.turn("Stuck.", sim.silence(60, reading=True))) as terminal:
-        terminal.wait_for("Stuck.")
+        terminal.wait_to_see("Stuck.")
         terminal.press(CONTROL_C)
-        terminal.wait_for("Ctrl-C again")
+        terminal.wait_to_see("Ctrl-C again")
         terminal.press(CONTROL_C)
         assert terminal.exit_code() == 130
 
 
 def test_control_c_at_an_ask_denies_and_interrupts(session: Session) -> None:
     with session.start(sim.turn(BASH, "Never said.")) as terminal:
-        terminal.wait_for(PROMPT)
+        terminal.wait_to_see(MENU)
         terminal.press(CONTROL_C)
         assert terminal.exit_code() == 130
     (answer,) = session.answers()
@@ -216,25 +333,26 @@ def test_control_c_at_an_ask_denies_and_interrupts(session: Session) -> None:
 
 def test_deny_and_stop(session: Session) -> None:
     with session.start(sim.turn(BASH, "Never said.")) as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.type("i")
+        terminal.wait_to_see(MENU)
+        terminal.press("i")
         assert terminal.exit_code() == 130
-    assert "stopped by you" in terminal.text
+    assert "stopped by you" in terminal.screen
 
 
 def test_control_c_while_it_starts(session: Session) -> None:
     with session.start(sim.silence(60)) as terminal:
-        terminal.wait_for("starting")
+        terminal.wait_to_see("starting")
         terminal.press(CONTROL_C)
         assert terminal.exit_code() == 130
 
 
-def test_the_end_of_input_denies(session: Session) -> None:
-    with session.start(sim.turn(BASH, "All right.")) as terminal:
-        terminal.wait_for(PROMPT)
+def test_control_d_says_that_there_is_nothing_to_leave(session: Session) -> None:
+    with session.start(sim.turn("Wait.", session.gate(), "Done.")) as terminal:
+        terminal.wait_to_see("Wait.")
         terminal.press(CONTROL_D)
+        terminal.wait_to_see("runs in this process")
+        session.open_gate()
         assert terminal.exit_code() == 0
-    assert [answer["behavior"] for answer in session.answers()] == ["deny"]
 
 
 # ---------------------------------------------------------------- the terminal
@@ -243,25 +361,40 @@ def test_the_end_of_input_denies(session: Session) -> None:
 def test_the_terminal_is_left_as_it_was(session: Session) -> None:
     with session.start(sim.turn("Wait.", BASH)) as terminal:
         assert terminal.echoes()
-        terminal.wait_for(PROMPT)
-        assert terminal.echoes()
-        terminal.type("y")
+        terminal.wait_to_see(MENU)
+        assert not terminal.echoes()
+        terminal.press("y")
         assert terminal.exit_code() == 0
         assert terminal.echoes()
     assert terminal.raw.rindex(b"\x1b[?25h") > terminal.raw.rindex(b"\x1b[?25l"), "the cursor is shown again"
+    assert terminal.raw.rindex(b"\x1b[?2004l") > terminal.raw.rindex(b"\x1b[?2004h"), "pasting is as it was"
+    assert "working" not in terminal.screen
+    assert "waits for" not in terminal.screen
 
 
-def test_a_kill_leaves_the_terminal_as_it_was(session: Session) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_kill_leaves_the_terminal_as_it_was(session: Session, number: int) -> None:
     with session.start(sim.turn("Busy.", sim.sleep(60))) as terminal:
-        terminal.wait_for("Busy.")
-        terminal.kill(signal.SIGTERM)
-        assert terminal.exit_code() == 128 + signal.SIGTERM
+        terminal.wait_to_see("Busy.")
+        terminal.kill(number)
+        assert terminal.exit_code() == 128 + number
         assert terminal.echoes()
+
+
+def test_it_can_be_paused_and_goes_on(session: Session) -> None:
+    with session.start(sim.turn("Wait.", session.gate(), "Done.")) as terminal:
+        terminal.wait_to_see("Wait.")
+        terminal.press(b"\x1a")
+        terminal.wait_until(terminal.echoes)
+        terminal.kill(signal.SIGCONT)
+        terminal.wait_until(lambda: not terminal.echoes())
+        session.open_gate()
+        assert terminal.exit_code() == 0
 
 
 def test_a_terminal_that_goes_away_ends_it(session: Session) -> None:
     with session.start(sim.turn(BASH, sim.sleep(60))) as terminal:
-        terminal.wait_for(PROMPT)
+        terminal.wait_to_see(MENU)
         terminal.hang_up()
         assert terminal.exit_code_after_hanging_up() != 0
     (launch,) = session.cli.launches()
@@ -273,8 +406,8 @@ def test_nothing_hostile_reaches_the_terminal(session: Session) -> None:
     hostile = "\x1b]0;owned\x07\x1b[2J\u202e"
     steps = [hostile, sim.tool("Bash", {"command": f"ls {hostile}"}, output=hostile), hostile]
     with session.start(sim.turn(*steps, result={"errors": [hostile], "is_error": True})) as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.type("y")
+        terminal.wait_to_see(MENU)
+        terminal.press("y")
         assert terminal.exit_code() == 1
     assert b"\x1b]" not in terminal.raw
     assert b"\x07" not in terminal.raw
@@ -283,29 +416,49 @@ def test_nothing_hostile_reaches_the_terminal(session: Session) -> None:
     assert "ls <U+001B>]0;owned<U+0007>" in terminal.text
 
 
-@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("columns", [30, 40, 80])
 def test_nothing_is_wider_than_the_terminal(session: Session, columns: int) -> None:
     with session.start(sim.turn("word " * 60, BASH), columns=columns) as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.type("y")
+        terminal.wait_to_see(MENU)
+        terminal.press("y")
         assert terminal.exit_code() == 0
-    shown = [piece.strip() for piece in terminal.pieces() if "go on with" not in piece]
+    copied = ("go on with", "or: ")
+    shown = [piece.strip() for piece in terminal.pieces() if not any(words in piece for words in copied)]
     assert max(len(line) for line in shown) <= columns
 
 
-def test_json_with_a_person_asks_on_the_terminal_too(session: Session, tmp_path: Path) -> None:
-    with session.start(sim.turn(BASH), arguments=("--json",)) as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.type("y")
+def test_a_window_that_changes_its_size(session: Session) -> None:
+    with session.start(sim.turn("Wait.", session.gate(), BASH)) as terminal:
+        terminal.wait_to_see("Wait.")
+        terminal.resize(50)
+        session.open_gate()
+        terminal.wait_to_see(MENU)
+        terminal.press("y")
         assert terminal.exit_code() == 0
-    frames = [json.loads(line) for line in terminal.text.split("\n") if line.startswith("{")]
-    assert frames[-1]["type"] == "result"
+
+
+def test_json_with_a_person_asks_on_the_terminal_too(session: Session) -> None:
+    with session.start(sim.turn(BASH), arguments=("--json",)) as terminal:
+        terminal.wait_to_see(MENU)
+        terminal.press("y")
+        assert terminal.exit_code() == 0
+    events = [json.loads(line) for line in terminal.text.split("\n") if line.startswith("{")]
+    assert "completed" in {event["type"] for event in events}
 
 
 def test_no_color_is_respected(session: Session) -> None:
     with session.start(sim.turn("`code`", BASH), NO_COLOR="1") as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.type("y")
+        terminal.wait_to_see(MENU)
+        terminal.press("y")
         assert terminal.exit_code() == 0
     assert b"\x1b[3" not in terminal.raw
     assert b"\x1b[9" not in terminal.raw
+
+
+def test_a_terminal_that_can_only_write_lines(session: Session) -> None:
+    with session.start(sim.turn("Now:", BASH, "Good."), TERM="dumb") as terminal:
+        terminal.wait_for(MENU)
+        terminal.press("y")
+        assert terminal.exit_code() == 0
+    assert b"\x1b" not in terminal.raw
+    assert [answer["behavior"] for answer in session.answers()] == ["allow"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.cli.streamed import StreamedText
+from handrail.cli.showing.streamed import StreamedText
 
 lines = st.sampled_from(["", "", "word and word", "- item", "# heading", "```python", "```", "~~~~", "~~~", "    code"])
 documents = st.lists(lines).map("\n".join)

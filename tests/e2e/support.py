@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -13,6 +13,8 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from handrail.errors import ControlExpired, ControlRefused
+from handrail.events.model import Event
+from handrail.places import Places
 from handrail.policy.policy import Policy
 from handrail.policy.storage.loading import PolicySource
 from handrail.protocol.asks import Allow, Answer, Ask
@@ -25,7 +27,9 @@ from handrail.sessions.asking import OnAsk
 from handrail.sessions.client import Client, connect
 from handrail.sessions.enforcement import with_settings
 from handrail.sessions.hooks import Hook
+from handrail.sessions.manager import Manager
 from handrail.sessions.mcp import ToolServer
+from handrail.sessions.session import Session
 from handrail.sessions.tools import Tool
 from handrail.testing.cli_cache import ClaudeCLI
 from handrail.testing.cli_sandbox import cli_slot, isolated_env
@@ -47,6 +51,7 @@ PATIENCE = {"2.1.37": 4.0, "2.1.52": 30.0}
 
 T = TypeVar("T")
 FrameT = TypeVar("FrameT", bound=Frame)
+EventT = TypeVar("EventT", bound=Event)
 
 Script: TypeAlias = Iterable[Any]
 """What the model says, entry by entry: see `handrail.testing.replies`."""
@@ -147,6 +152,18 @@ class World:
             ) as client:
                 yield Live(client, model, transport)
 
+    @asynccontextmanager
+    async def managed(self, script: Script = ()) -> AsyncIterator[Managed]:
+        """A manager of durable sessions whose CLI runs here, and whose model plays `script`."""
+        places = Places(*(str(self.home.parent / name) for name in ("config", "state", "cache", "run")))
+        async with (
+            ScriptedModel(script) as model,
+            cli_slot(),
+            asyncio.timeout(GUARD),
+            Manager.local(places, env=isolated_env(self.home, model)) as manager,
+        ):
+            yield Managed(manager, model, self.complete(Options(cli_path=str(self.cli.path))))
+
     def complete(self, options: Options) -> Options:
         """The options with what every CLI needs here: the working directory, and leave to use the model's API key."""
         return msgspec.structs.replace(options, cwd=self.cwd, use_api_billing=True)
@@ -164,6 +181,33 @@ def _with_policy(options: Options, policy: Policy | PolicySource | None) -> Opti
     if policy is None:
         return options
     return with_settings(options, policy if isinstance(policy, Policy) else policy.loaded.policy)
+
+
+@dataclass
+class Managed:
+    """A manager, and options for sessions of it."""
+
+    manager: Manager
+    model: ScriptedModel
+    options: Options
+
+    async def start(self, **changes: Any) -> Session:
+        return await self.manager.start(msgspec.structs.replace(self.options, **changes))
+
+
+async def events_of(session: Session, kind: type[EventT], after: int = 0) -> list[EventT]:
+    """The events of a kind that are stored."""
+    items = session.subscribe(after, deltas=False, follow=False)
+    return [item async for item in items if isinstance(item, kind)]
+
+
+async def next_event(session: Session, kind: type[EventT], after: int = 0) -> EventT:
+    """The first event of a kind behind a number, waited for if it has not come yet."""
+    async with asyncio.timeout(DEADLINE), aclosing(session.subscribe(after, deltas=False)) as items:
+        async for item in items:
+            if isinstance(item, kind):
+                return item
+    raise AssertionError(f"the session ended without a {kind.__name__}")
 
 
 @dataclass

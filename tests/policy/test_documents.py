@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from handrail.errors import InvalidPolicy
 from handrail.policy.documents import WrittenRule, parse_document
-from handrail.policy.toml_lines import toml_lines
+from handrail.toml_text import toml_lines
 
 FULL = """\
 # what everybody gets

@@ -26,6 +26,12 @@ print(child.pid, flush=True)
 os._exit(7)
 """
 
+SHOWS_WHETHER_OPEN = """
+import os, sys
+inherited = {os.fstat(int(name)).st_ino for name in sys.argv[1:3] if os.path.exists(f"/dev/fd/{name}")}
+print(*[path for path in sys.argv[3:] if os.stat(path).st_ino in inherited], flush=True)
+"""
+
 
 async def start(transport: StdioTransport) -> Recorder:
     recorder = Recorder()
@@ -163,6 +169,34 @@ async def test_the_environment_is_exactly_what_was_given(run: MakeTransport, mon
     await recorder.until_lost()
     assert b"GIVEN" in recorder.data
     assert b"SECRET_OF_THE_PARENT" not in recorder.data
+
+
+async def test_what_it_holds_is_passed_to_the_process_and_to_nothing_else(run: MakeTransport, tmp_path: Path) -> None:
+    files = [tmp_path / "kept", tmp_path / "not kept"]
+    descriptors = [os.open(file, os.O_RDWR | os.O_CREAT) for file in files]
+    transport = run(SHOWS_WHETHER_OPEN, *map(str, descriptors), *map(str, files), holds=descriptors[:1])
+    recorder = await start(transport)
+    await recorder.until_data(b"\n")
+    assert recorder.data.decode().strip() == str(files[0])
+    for descriptor in descriptors:
+        assert not os.get_inheritable(descriptor)
+        os.close(descriptor)
+
+
+async def test_what_it_holds_may_be_closed_here_and_stays_open_until_it_is_closed(run: MakeTransport) -> None:
+    read_end, write_end = os.pipe()
+    transport = run("import sys; print('ready', flush=True); sys.stdin.read()")
+    recorder = await start(transport)
+    await recorder.until_data(b"ready")
+    transport.hold(write_end)
+    os.close(write_end)
+    os.set_blocking(read_end, False)
+    with pytest.raises(BlockingIOError):
+        os.read(read_end, 1)
+    await transport.close()
+    os.set_blocking(read_end, True)
+    assert os.read(read_end, 1) == b""
+    os.close(read_end)
 
 
 async def test_the_working_directory(run: MakeTransport, tmp_path: Path) -> None:

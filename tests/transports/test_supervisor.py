@@ -337,3 +337,92 @@ def test_a_frozen_application_is_not_started_a_second_time(
     supervisor.register(new_marker())
     assert supervisor.pid is None
     assert "frozen" in caplog.text
+
+
+class Held:
+    """A pipe whose write end the supervisor is to hold: the read end shows whether it does."""
+
+    def __init__(self) -> None:
+        self._read_end, self.descriptor = os.pipe()
+        os.set_blocking(self._read_end, False)
+
+    def let_go(self) -> None:
+        """Close our own copy."""
+        os.close(self.descriptor)
+
+    @property
+    def by_somebody(self) -> bool:
+        try:
+            return os.read(self._read_end, 1) != b""
+        except BlockingIOError:
+            return True
+
+    def close(self) -> None:
+        os.close(self._read_end)
+
+
+@pytest.fixture
+def held() -> Iterator[list[Held]]:
+    things = [Held() for _ in range(3)]
+    yield things
+    for thing in things:
+        thing.close()
+
+
+def test_what_it_holds_stays_open_until_it_is_unregistered(supervisor: Supervisor, held: list[Held]) -> None:
+    first, second, third = held
+    markers = new_marker(), new_marker()
+    supervisor.register(markers[0], [first.descriptor])
+    supervisor.register(markers[1], [second.descriptor])
+    supervisor.hold(markers[0], third.descriptor)
+    for thing in held:
+        thing.let_go()
+    assert [thing.by_somebody for thing in held] == [True, True, True]
+    supervisor.unregister(markers[0])
+    wait_until(lambda: not first.by_somebody and not third.by_somebody, "the supervisor has let them go")
+    assert second.by_somebody
+
+
+def test_what_it_holds_is_let_go_after_everything_has_ended(
+    supervisor: Supervisor, marked: tuple[str, subprocess.Popen[bytes]], held: list[Held]
+) -> None:
+    marker, process = marked
+    supervisor.register(marker, [held[0].descriptor])
+    for thing in held:
+        thing.let_go()
+    supervisor.close()
+    assert process.poll() is not None
+    assert not held[0].by_somebody
+
+
+def test_another_one_holds_the_same(supervisor: Supervisor, held: list[Held]) -> None:
+    marker = new_marker()
+    supervisor.register(marker, [thing.descriptor for thing in held for _ in range(30)])
+    for thing in held:
+        thing.let_go()
+    first = supervisor.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: supervisor.pid not in (None, first), "there is another")
+    pid = supervisor.pid
+    wait_until(lambda: descriptors_of(pid) >= 90, "it has all of them")
+    supervisor.unregister(marker)
+    wait_until(lambda: not any(thing.by_somebody for thing in held), "it has let them go")
+    assert supervisor.pid == pid
+
+
+def descriptors_of(pid: int | None) -> int:
+    if sys.platform == "linux":
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    listing = subprocess.run(["lsof", "-p", str(pid)], capture_output=True, text=True, check=True)
+    return len(listing.stdout.splitlines())
+
+
+def test_nothing_is_held_for_a_marker_that_is_not_registered(supervisor: Supervisor, held: list[Held]) -> None:
+    supervisor.register(marker := new_marker())
+    supervisor.hold(new_marker(), held[0].descriptor)
+    supervisor.unregister(marker)
+    supervisor.hold(marker, held[1].descriptor)
+    for thing in held:
+        thing.let_go()
+    assert not any(thing.by_somebody for thing in held)

@@ -1,17 +1,82 @@
-"""The `handrail` command: its options and its commands, one module each."""
+"""The `handrail` command: its options, and the table of its commands."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from handrail.cli.policy import policy
-from handrail.cli.run import run
+from handrail.cli.commands.failures import told_in_words
+from handrail.cli.lazy import Entry, LazyGroup
 
-__all__ = ["app"]
+__all__ = ["COMMANDS", "app"]
+
+HERE = "handrail.cli.commands"
+
+RUN = "Run"
+SESSIONS = "Sessions"
+ASKS = "Asks"
+UPKEEP = "Upkeep"
+SETTINGS = "Policy & config"
+
+COMMANDS = (
+    Entry("run", "handrail.cli.run:run", "Run Claude Code here: watch what it does, answer what it asks.", RUN),
+    Entry("attach", f"{HERE}.attach:attach", "Watch a session live, and answer what it asks.", RUN),
+    Entry("send", f"{HERE}.send:send", "Send a message to a session.", RUN),
+    Entry("resume", f"{HERE}.resume:resume", "Go on with a session here.", RUN),
+    Entry("fork", f"{HERE}.fork:fork", "Go on from a session in a new one; the old one stays as it is.", RUN),
+    Entry("interrupt", f"{HERE}.interrupt:interrupt", "Interrupt what a session does now.", RUN),
+    Entry("stop", f"{HERE}.stop:stop", "End the Claude Code of a session; it can be resumed.", RUN),
+    Entry("ls", f"{HERE}.ls:ls", "List sessions: those that need you first.", SESSIONS),
+    Entry("show", f"{HERE}.show:show", "Show what happened in a session.", SESSIONS),
+    Entry("search", f"{HERE}.search:search", "Find sessions by their titles and by what was said.", SESSIONS),
+    Entry("export", f"{HERE}.export:export", "Write a session as Markdown, HTML or JSON Lines.", SESSIONS),
+    Entry("adopt", f"{HERE}.adopt:adopt", "Take over a session of Claude Code's own.", SESSIONS),
+    Entry("rename", f"{HERE}.rename:rename", "Give a session another title.", SESSIONS),
+    Entry("archive", f"{HERE}.archive:archive", "Take a session off the list, and keep it.", SESSIONS),
+    Entry("rm", f"{HERE}.rm:rm", "Delete sessions and everything that was kept of them.", SESSIONS),
+    Entry("asks", f"{HERE}.asks:asks", "List what waits for an answer, oldest first.", ASKS),
+    Entry("answer", f"{HERE}.answer:answer", "Answer what a session asks.", ASKS),
+    Entry("replay", f"{HERE}.replay:replay", "Play a recording.", UPKEEP),
+    Entry("backup", f"{HERE}.backup:backup", "Copy all sessions to a file, or bring them back.", UPKEEP),
+    Entry("prune", f"{HERE}.prune:prune", "Remove what is kept for longer than it should be.", UPKEEP),
+    Entry(
+        "doctor",
+        "handrail.cli.doctor:doctor",
+        "Check what Handrail needs, and say how to mend what is wrong.",
+        UPKEEP,
+    ),
+    Entry("policy", "handrail.cli.policy:policy", "See what Claude may do without asking, and why.", SETTINGS),
+    Entry("config", "handrail.cli.config:config", "Read and change Handrail's settings.", SETTINGS),
+    Entry(
+        "completion",
+        "handrail.cli.completion:completion",
+        "Let the Tab key complete commands, sessions and settings.",
+        SETTINGS,
+    ),
+    Entry(
+        "complete-words",
+        "handrail.cli.complete_words:complete_words",
+        "Print what could stand at the end of a command line.",
+        SETTINGS,
+        hidden=True,
+    ),
+)
+"""Every command, in the order and under the headings of `handrail --help`."""
+
+
+class Commands(LazyGroup):
+    """The commands of the table. What goes wrong in any of them is told in words."""
+
+    entries = {entry.name: entry for entry in COMMANDS}  # noqa: RUF012  # declared where it is inherited from
+
+    def invoke(self, ctx: Any) -> Any:
+        with told_in_words():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Watch every step of Claude Code, steer it, and answer what it asks.",
     no_args_is_help=True,
     add_completion=False,
@@ -35,8 +100,7 @@ def handrail(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Watch every step of Claude Code, steer it, and answer what it asks."""
+    """Watch every step of Claude Code, steer it, and answer what it asks.
 
-
-app.command()(run)
-app.add_typer(policy, name="policy")
+    Example: handrail run "Fix the failing test"
+    """

@@ -6,17 +6,20 @@ way it has a home and a project of its own in a temporary directory: no account,
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import os
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from handrail.cli.opening import Opened
 from handrail.errors import CLINotFound, HandrailError
-from handrail.protocol.launch import Options, command_line
-from handrail.sessions.asking import OnAsk
-from handrail.sessions.client import Client, connect
+from handrail.places import Places
+from handrail.protocol.options import Options
+from handrail.sessions.manager import Manager
+from handrail.sessions.session import Session
 from handrail.testing import simulated as sim
 from handrail.testing.cli_sandbox import isolated_env
 from handrail.testing.model import ScriptedModel
@@ -24,7 +27,6 @@ from handrail.testing.model_request import ModelRequest
 from handrail.testing.replies import Reply, ReplyLike, ScriptEntry, Text, Thinking, ToolUse
 from handrail.testing.simulated import SimulatedCLI
 from handrail.transports.discovery import find_cli
-from handrail.transports.stdio import StdioTransport
 
 __all__ = ["PROMPT", "Demo"]
 
@@ -79,48 +81,51 @@ class Demo:
     paced: bool = False
 
     @asynccontextmanager
-    async def open(self, on_ask: OnAsk, options: Options | None = None) -> AsyncIterator[Client]:
-        """A client for the demo's session, which has options of its own. What it needs is gone afterwards."""
+    async def open(self) -> AsyncIterator[Opened]:
+        """The demo's session, live, with a journal of its own. What it needs is gone afterwards."""
         with TemporaryDirectory(prefix="handrail-demo-", ignore_cleanup_errors=True) as name:
             directory, project = _prepare(name)
             async with AsyncExitStack() as stack:
-                yield await self._client(stack, directory, project, on_ask)
+                manager = await stack.enter_async_context(Manager.local(_places(directory)))
+                yield Opened(await self._start(stack, manager, directory, project))
 
-    async def _client(self, stack: AsyncExitStack, directory: Path, project: Path, on_ask: OnAsk) -> Client:
+    async def _start(self, stack: AsyncExitStack, manager: Manager, directory: Path, project: Path) -> Session:
         try:
             cli = find_cli(self.cli_path)
         except CLINotFound:
             if self.cli_path is not None:
                 raise
             self.say("Demo: there is no Claude Code on this machine, so Handrail's simulated one plays it.")
-            return await self._simulated(stack, directory, project, on_ask)
+            return await self._simulated(manager, directory, project)
         try:
             async with AsyncExitStack() as attempt:
-                client = await self._real(attempt, cli.argv, directory, project, on_ask)
+                session = await self._real(attempt, manager, cli.argv[-1], directory, project)
                 stack.push_async_exit(attempt.pop_all())
         except HandrailError as error:
             self.say(f"Demo: {cli.argv[-1]} did not start ({error}), so Handrail's simulated one plays it.")
-            return await self._simulated(stack, directory, project, on_ask)
+            return await self._simulated(manager, directory, project)
         self.say(
             f"Demo: your Claude Code ({_SOURCES.get(cli.source, cli.argv[-1])}) runs in a temporary directory, with a "
             "scripted model on this machine. It needs no account and no network, and touches nothing of yours."
         )
-        return client
+        return session
 
     async def _real(
-        self, stack: AsyncExitStack, argv: Sequence[str], directory: Path, project: Path, on_ask: OnAsk
-    ) -> Client:
+        self, stack: AsyncExitStack, manager: Manager, cli_path: str, directory: Path, project: Path
+    ) -> Session:
         model = await stack.enter_async_context(ScriptedModel(_script(project, self.paced)))
-        options = Options(cwd=project, include_partial_messages=True)
-        transport = StdioTransport(
-            command_line(options, argv), env=isolated_env(directory / "home", model), cwd=project
-        )
-        return await stack.enter_async_context(connect(options, on_ask=on_ask, transport=transport, record=self.record))
+        # Whatever else is in the environment is emptied: nothing of the user's may reach the demo.
+        env = {**dict.fromkeys(os.environ, ""), **isolated_env(directory / "home", model)}
+        return await manager.start(Options(cwd=project, cli_path=cli_path, env=env), record=self.record)
 
-    async def _simulated(self, stack: AsyncExitStack, directory: Path, project: Path, on_ask: OnAsk) -> Client:
+    async def _simulated(self, manager: Manager, directory: Path, project: Path) -> Session:
         cli = SimulatedCLI(_simulation(project, self.paced), directory=directory)
-        options = Options(cwd=project, cli_path=str(cli.path), include_partial_messages=True)
-        return await stack.enter_async_context(connect(options, on_ask=on_ask, record=self.record))
+        return await manager.start(Options(cwd=project, cli_path=str(cli.path)), record=self.record)
+
+
+def _places(directory: Path) -> Places:
+    """Handrail's own directories, inside the demo's."""
+    return Places(*(str(directory / "handrail" / name) for name in ("config", "state", "cache", "run")))
 
 
 def _prepare(name: str) -> tuple[Path, Path]:

@@ -15,11 +15,12 @@ import msgspec
 from rich.console import Console, RenderableType
 
 from handrail.cli import policy_view as view
+from handrail.cli.inside_session import refuse_inside_session
 from handrail.cli.policy_call import parse_call
 from handrail.cli.policy_edit import added_rules
-from handrail.cli.render import notice
-from handrail.cli.style import DONE, FAILED, NEEDS_YOU, QUIET, make_console
-from handrail.errors import HandrailError, InvalidPolicy, PolicyError, SelfApproval
+from handrail.cli.showing.remarks import notice
+from handrail.cli.showing.style import DONE, FAILED, NEEDS_YOU, QUIET, make_console
+from handrail.errors import HandrailError, InvalidPolicy, PolicyError
 from handrail.places import Places, project_policy_file
 from handrail.policy.documents import parse_document
 from handrail.policy.grants import Grant
@@ -30,7 +31,7 @@ from handrail.policy.storage.loading import Asked, Loaded, behind_a_link, load_p
 from handrail.policy.storage.trust_store import TrustStore
 from handrail.policy.suggest import Suggested, suggest
 from handrail.policy.trust import digest_of
-from handrail.policy.wording import did_you_mean
+from handrail.wording import did_you_mean
 
 __all__ = ["Desk", "in_words"]
 
@@ -131,7 +132,7 @@ class Desk:
         return self._write(path, suggested, yes=yes, in_project=target == "project")
 
     def trust(self, directory: Path, *, yes: bool) -> int:
-        _refuse_sessions()
+        refuse_inside_session()
         path, data = _project_file(directory)
         document = parse_document(data, path)
         self._print(view.trust_page(path, data, document))
@@ -141,14 +142,14 @@ class Desk:
         return self._say(DONE, "trusted, until the file changes")
 
     def untrust(self, directory: Path) -> int:
-        _refuse_sessions()
+        refuse_inside_session()
         path = project_policy_file(project_root(_absolute(directory)))
         if TrustStore(self._places.trust_file).untrust(path):
             return self._say(DONE, f"{path} can only tighten from now on")
         return self._say(QUIET, f"{path} was not trusted")
 
     def revoke(self, rule: str, cwd: Path) -> int:
-        _refuse_sessions()
+        refuse_inside_session()
         root = project_root(_absolute(cwd))
         store = GrantStore(self._places.grants_file)
         unwanted = [grant for grant in store.read().holding_in(root) if grant.what == rule]
@@ -158,7 +159,7 @@ class Desk:
         return self._say(DONE, f"{rule} is granted no longer. Claude Code may keep a rule of its own in its settings.")
 
     def _write(self, path: str, suggested: Suggested, *, yes: bool, in_project: bool) -> int:
-        _refuse_sessions()
+        refuse_inside_session()
         before = (read_policy_bytes(path) or b"").decode()
         after = added_rules(before, [each.rule for each in suggested.rules], path)
         self._print(view.change_page(path, before, after))
@@ -231,12 +232,3 @@ def _project_file(directory: Path) -> tuple[str, bytes]:
     if data is None:
         raise InvalidPolicy(f"there is no {path}: this project has no policy of its own")
     return path, data
-
-
-def _refuse_sessions() -> None:
-    """What loosens a policy is for people: not for Claude, nor for anything it starts."""
-    from handrail.transports.ancestry import descends_from_session  # only what changes something pays for it
-    from handrail.transports.process_tree import MARKER_VARIABLE
-
-    if os.environ.get(MARKER_VARIABLE) or (os.getppid() > 0 and descends_from_session(os.getppid())):
-        raise SelfApproval("this command runs inside a session of Claude Code: run it in a terminal of your own")

@@ -9,11 +9,11 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from handrail.cli.layout import Flow, Hanging
-from handrail.cli.listing import diff_listing, text_listing
-from handrail.cli.render import notice
-from handrail.cli.style import DONE, FAILED, MARKS, NEEDS_YOU, QUIET, exact, prose
-from handrail.cli.tools import call_line, tool_title
+from handrail.cli.showing.layout import Flow, Hanging
+from handrail.cli.showing.listing import diff_listing, text_listing
+from handrail.cli.showing.remarks import notice
+from handrail.cli.showing.style import DONE, FAILED, MARKS, NEEDS_YOU, QUIET, exact, prose
+from handrail.cli.showing.tools import call_line, tool_title
 from handrail.policy.documents import Document
 from handrail.policy.grants import Grant
 from handrail.policy.policy import BUILT_IN, FOR_A_PERSON, Ruling

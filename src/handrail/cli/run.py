@@ -1,53 +1,82 @@
-"""`handrail run`: one turn in the terminal.
+"""`handrail run`: Claude Code in this terminal, from a prompt to its answer.
 
 Only the command line is read here. What runs it is imported when it is needed, so that `--help` stays quick.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from handrail.cli.candidates import models, permission_modes, policy_profiles, session_ids
 from handrail.cli.settings import RunSettings
 
 __all__ = ["run"]
 
 Prompt = Annotated[
     str | None,
-    typer.Argument(metavar="PROMPT", help="What Claude should do. Without it, or with -, standard input is read."),
+    typer.Argument(
+        metavar="PROMPT",
+        help="What Claude should do. What is piped in is added to it; without it, or with -, that is the prompt.",
+    ),
 ]
-Model = Annotated[str | None, typer.Option("--model", "-m", metavar="NAME", help="The model, such as opus or haiku.")]
-PermissionMode = Annotated[
-    str,
+Images = Annotated[
+    list[str] | None,
+    typer.Option("--image", "-i", metavar="FILE", help="Show Claude a picture: png, jpeg, gif or webp. Repeatable."),
+]
+Resume = Annotated[
+    str | None,
+    typer.Option("--resume", "-r", metavar="ID", help="Go on with this session.", autocompletion=session_ids),
+]
+Continue = Annotated[bool, typer.Option("--continue", "-c", help="Go on with the directory's latest session.")]
+Fork = Annotated[bool, typer.Option("--fork", help="Go on in a copy; the session itself stays as it is.")]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="NAME", help="The model, such as opus or haiku.", autocompletion=models),
+]
+Mode = Annotated[
+    str | None,
     typer.Option(
+        "--mode",
+        "--permission-mode",
         metavar="MODE",
         help="default (ask), acceptEdits, plan, dontAsk, auto, or bypassPermissions.",
+        autocompletion=permission_modes,
+    ),
+]
+PolicyProfile = Annotated[
+    str | None,
+    typer.Option(
+        "--policy",
+        metavar="PROFILE",
+        help="careful, edits, readonly or trusted: see handrail policy show.",
+        autocompletion=policy_profiles,
     ),
 ]
 AllowedTools = Annotated[
     list[str] | None,
     typer.Option(metavar="RULE", help="Allow this without asking, such as Read or 'Bash(git log *)'. Repeatable."),
 ]
-PolicyProfile = Annotated[
-    str | None,
-    typer.Option("--policy", metavar="PROFILE", help="careful, edits, readonly or trusted: see handrail policy show."),
+MaxBudget = Annotated[
+    float | None, typer.Option("--max-budget", "--budget", metavar="USD", help="Ask before spending more than this.")
 ]
-Budget = Annotated[float | None, typer.Option(metavar="USD", help="Ask before spending more than this.")]
-Cwd = Annotated[Path | None, typer.Option(metavar="DIR", help="The project's directory; by default this one.")]
-Resume = Annotated[str | None, typer.Option("--resume", "-r", metavar="ID", help="Go on with this session.")]
-Continue = Annotated[bool, typer.Option("--continue", "-c", help="Go on with the directory's latest session.")]
 MaxTurns = Annotated[int | None, typer.Option(metavar="N", help="Stop after N rounds of the model.")]
+Worktree = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Work in a new git worktree, on a branch of that name.")
+]
+Title = Annotated[str | None, typer.Option(metavar="TEXT", help="What to call the session in lists.")]
+Cwd = Annotated[Path | None, typer.Option(metavar="DIR", help="The project's directory; by default this one.")]
 CLI = Annotated[str | None, typer.Option(metavar="PATH", help="The claude to run, if the right one is not found.")]
 UseAPIBilling = Annotated[
     bool,
     typer.Option("--use-api-billing", help="Pass ANTHROPIC_API_KEY on: the key is billed, not your subscription."),
 ]
 Record = Annotated[Path | None, typer.Option(metavar="FILE", help="Write both sides of the traffic to a file.")]
-JSON = Annotated[bool, typer.Option("--json", help="Write each frame as a line of JSON, for programs.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show tool output whole, and every kind of frame.")]
+JSON = Annotated[bool, typer.Option("--json", help="Write each event as a line of JSON, for programs.")]
+Deltas = Annotated[bool, typer.Option("--deltas", help="With --json: also text as it is written, piece by piece.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show tool output whole, and every kind of event.")]
 DemoFlag = Annotated[
     bool,
     typer.Option("--demo", help="Play a built-in session instead. It needs no account and touches nothing of yours."),
@@ -57,42 +86,69 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="With --demo: let it answ
 
 def run(
     prompt: Prompt = None,
-    model: Model = None,
-    permission_mode: PermissionMode = "default",
-    policy: PolicyProfile = None,
-    allowed_tools: AllowedTools = None,
-    budget: Budget = None,
-    cwd: Cwd = None,
+    image: Images = None,
     resume: Resume = None,
     continue_: Continue = False,
+    fork: Fork = False,
+    model: Model = None,
+    mode: Mode = None,
+    policy: PolicyProfile = None,
+    allowed_tools: AllowedTools = None,
+    max_budget: MaxBudget = None,
     max_turns: MaxTurns = None,
+    worktree: Worktree = None,
+    title: Title = None,
+    cwd: Cwd = None,
     cli: CLI = None,
     use_api_billing: UseAPIBilling = False,
     record: Record = None,
     json: JSON = False,
+    deltas: Deltas = False,
     verbose: Verbose = False,
     demo: DemoFlag = False,
     yes: Yes = False,
 ) -> None:
-    """Run one turn of Claude Code here: watch what it does, and answer what it asks.
+    r"""Run Claude Code here: watch what it does, answer what it asks.
 
-    Exit code: 0 if it went well, 1 if the turn ended in an error, 2 if it could not start, 130 after Ctrl-C.
+    While it runs, type to steer it: Enter sends. Ctrl-C interrupts the turn, and again ends it. Without a terminal
+    nobody is asked: the policy decides, and the rest is denied.
+
+    \b
+    Examples:
+      handrail run "Fix the failing test"
+      git diff | handrail run "Review this change" --policy readonly
+      handrail run -c "Now write the tests" --image mockup.png
+      handrail run --json "What does this do?" | jq -r 'select(.type == "completed").answer'
+
+    \b
+    Exit code:
+      0        it went well
+      1        the turn ended in an error, or Claude Code died
+      2        wrong usage, or it could not start
+      3        it went well, but something was denied because nobody could be asked
+      130      you stopped it with Ctrl-C
+      128 + n  signal n ended it
     """
     settings = RunSettings(
-        prompt=prompt or "" if demo else _read_prompt(prompt),
+        prompt=prompt or "" if demo else _prompt(prompt),
+        images=tuple(map(Path, image or ())),
         model=model,
-        permission_mode=permission_mode,
+        mode=mode,
         policy=policy,
         allowed_tools=tuple(allowed_tools or ()),
-        budget=budget,
-        cwd=cwd,
-        resume=resume,
-        continue_conversation=continue_,
+        max_budget=max_budget,
         max_turns=max_turns,
+        cwd=cwd,
+        worktree=worktree,
+        title=title,
+        resume=resume,
+        continue_latest=continue_,
+        fork=fork,
         cli=cli,
         use_api_billing=use_api_billing,
         record=record,
         json=json,
+        deltas=deltas,
         verbose=verbose,
         demo=demo,
         yes=yes,
@@ -104,21 +160,40 @@ def run(
 
 
 def _check(settings: RunSettings) -> None:
-    if settings.demo and settings.describes_a_session:
-        raise typer.BadParameter(
-            "the demo has a prompt, a project and a model of its own: leave yours out", param_hint="--demo"
-        )
-    if settings.yes and not settings.demo:
-        raise typer.BadParameter(
-            "it is for --demo only; to allow things beforehand, use --allowed-tools or --permission-mode",
-            param_hint="--yes",
-        )
+    for hint, wrong, why in _contradictions(settings):
+        if wrong:
+            raise typer.BadParameter(why, param_hint=hint)
 
 
-def _read_prompt(prompt: str | None) -> str:
-    if prompt == "-" or (prompt is None and sys.stdin is not None and not sys.stdin.isatty()):
-        prompt = sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin is not None else ""
-    if prompt is None or not prompt.strip():
+def _contradictions(settings: RunSettings) -> list[tuple[str, bool, str]]:
+    of_a_new_one = settings.worktree is not None
+    return [
+        (
+            "--demo",
+            settings.demo and settings.describes_a_session,
+            "the demo has a prompt, a project and a model of its own: leave yours out",
+        ),
+        (
+            "--yes",
+            settings.yes and not settings.demo,
+            "it is for --demo only; to allow things beforehand, use --allowed-tools, --policy or --mode",
+        ),
+        ("--deltas", settings.deltas and not settings.json, "it is for --json only"),
+        (
+            "--resume",
+            settings.resume is not None and settings.continue_latest,
+            "--resume and --continue name two conversations: choose one",
+        ),
+        ("--fork", settings.fork and not settings.goes_on, "say which session: with --resume ID, or --continue"),
+        ("--worktree", of_a_new_one and settings.goes_on, "it is for new sessions: one that goes on stays where it is"),
+    ]
+
+
+def _prompt(given: str | None) -> str:
+    from handrail.cli.piped import prompt_with_piped_text
+
+    prompt = prompt_with_piped_text(given)
+    if not prompt.strip():
         raise typer.BadParameter(
             'say what Claude should do: handrail run "…"; or try handrail run --demo', param_hint="PROMPT"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,28 +11,43 @@ __all__ = ["RunSettings"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSettings:
-    """Values as they were given; `handrail.protocol.launch.Options` checks what concerns the CLI."""
+    """Values as they were given; None where nothing was said."""
 
     prompt: str = ""
+    images: tuple[Path, ...] = ()
     model: str | None = None
-    permission_mode: str = "default"
-    cwd: Path | None = None
-    resume: str | None = None
-    continue_conversation: bool = False
-    allowed_tools: tuple[str, ...] = ()
+    mode: str | None = None
     policy: str | None = None
-    budget: float | None = None
+    allowed_tools: tuple[str, ...] = ()
+    max_budget: float | None = None
     max_turns: int | None = None
+    cwd: Path | None = None
+    worktree: str | None = None
+    title: str | None = None
+    resume: str | None = None
+    continue_latest: bool = False
+    fork: bool = False
     cli: str | None = None
     use_api_billing: bool = False
     record: Path | None = None
+    json: bool = False
+    deltas: bool = False
+    verbose: bool = False
     demo: bool = False
     yes: bool = False
-    json: bool = False
-    verbose: bool = False
 
     @property
     def describes_a_session(self) -> bool:
         """Whether anything was said about what is to run, and not only about how to show it."""
-        shown = replace(self, cli=None, record=None, demo=False, yes=False, json=False, verbose=False)
+        shown = replace(self, cli=None, record=None, json=False, deltas=False, verbose=False, demo=False, yes=False)
         return shown != RunSettings()
+
+    @property
+    def directory(self) -> str:
+        """The project's directory, absolute."""
+        return os.path.abspath(self.cwd or os.getcwd())
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on with a session that there is."""
+        return self.resume is not None or self.continue_latest

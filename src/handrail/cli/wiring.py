@@ -1,4 +1,4 @@
-"""Puts a run together: which consoles, who answers, what is opened; and turns what goes wrong into a message."""
+"""Puts a run together: which surface, which session, what is sent; and turns what goes wrong into a message."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ import getpass
 import os
 import shlex
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from io import TextIOWrapper
-from itertools import count
-from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
-from rich.console import Console
-
-from handrail.cli.desk import Answerer, AskDesk
-from handrail.cli.driver import ExitCode, Opening, Run
-from handrail.cli.facts import Facts
-from handrail.cli.prompts import Asker
-from handrail.cli.render import notice
+from handrail.cli.attachment import Attachment, ExitCode
+from handrail.cli.endings import Answered
+from handrail.cli.images import content_with_images
+from handrail.cli.opening import Opened, open_session, policy_for
 from handrail.cli.settings import RunSettings
-from handrail.cli.style import FAILED, NEEDS_YOU, QUIET, OutputConsole, make_console
-from handrail.cli.terminal import Terminal
-from handrail.cli.unattended import Automatic, Nobody
-from handrail.cli.view import JsonView, TerminalView, View
+from handrail.cli.showing.remarks import notice
+from handrail.cli.showing.style import FAILED, NEEDS_YOU, QUIET, make_console
+from handrail.cli.surface import Surface, Without, make_surface
+from handrail.config import Config, danger_notice, load_config
 from handrail.errors import HandrailError
 from handrail.places import Places
-from handrail.policy.storage.loading import Asked, PolicySource
-from handrail.protocol.launch import Options
+from handrail.policy.storage.loading import load_policy
 from handrail.sessions.asks import Actor
-from handrail.sessions.client import connect
+from handrail.sessions.manager import Manager
+from handrail.store.base import SessionRow
 
 __all__ = ["start"]
+
+HINTS = "type to steer · Ctrl-C interrupts"
 
 
 def start(settings: RunSettings) -> int:
@@ -42,135 +41,125 @@ def start(settings: RunSettings) -> int:
             stream.reconfigure(errors="replace")  # a locale without some sign must not end the run
     errors = make_console(sys.stderr)
     try:
-        return asyncio.run(_Wiring(settings, errors).run())
+        places = Places.of_user(os.environ)
+        return asyncio.run(_Wiring(settings, load_config(places, os.environ), places).run())
     except HandrailError as error:
         errors.print(notice(FAILED, str(error)))
         return ExitCode.USAGE
     except OSError as error:
         errors.print(notice(FAILED, f"the system refused something that is needed: {error}"))
-        return ExitCode.ERROR
+        return ExitCode.FAILED
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED  # before or after the run, which handles Ctrl-C itself
 
 
-@dataclass(frozen=True)
 class _Wiring:
-    settings: RunSettings
-    errors: Console
+    def __init__(self, settings: RunSettings, config: Config, places: Places) -> None:
+        self._settings = settings
+        self._config = config
+        self._places = places
+        self._surface = self._make_surface()
+        self._attachment = Attachment(self._surface, Actor(_user_name(), "terminal"))
 
     async def run(self) -> int:
-        facts = Facts()
-        output = make_console(sys.stdout)
-        view = self._view(output, facts)
-        terminal, console = self._person(output)
-        run = Run(
-            prompt=self._prompt(),
-            view=view,
-            facts=facts,
-            desk=AskDesk(self._answerer(terminal, console), view=view, facts=facts, terminal=terminal),
-            terminal=terminal,
-            fail=lambda message: self.errors.print(notice(FAILED, message)),
-            resume=self._resume,
-        )
-        output.when_broken = run.output_gone
-        code = await run.go(self._opening(view, terminal))
-        if self.settings.demo and code == ExitCode.OK:
-            view.notice(QUIET, 'That was the demo. In your own project: handrail run "what you want done"')
+        code = await self._attachment.run(self._work())
+        if self._settings.demo and code == ExitCode.OK:
+            self._say(QUIET, 'That was the demo. In your own project: handrail run "what you want done"')
         return code
 
-    def _prompt(self) -> str:
-        if not self.settings.demo:
-            return self.settings.prompt
-        from handrail.cli.demo import PROMPT
+    async def _work(self) -> int:
+        content = self._content()
+        async with self._opened() as opened:
+            uuid = str(uuid4())
+            self._surface.view.hide_prompt(uuid)
+            actor = await self._actor(opened)
+            return await self._attachment.follow(
+                opened.session,
+                until=Answered(uuid),
+                after=opened.after,
+                actor=actor,
+                detaches=not await opened.session.is_mine(),
+                begin=lambda: opened.session.send(content, actor=actor, uuid=uuid),
+                go_on=self._go_on,
+            )
 
-        return PROMPT
+    # ------------------------------------------------------------ the surface
 
-    def _view(self, output: OutputConsole, facts: Facts) -> View:
-        if self.settings.json:
-            return JsonView(sys.stdout.buffer, self.errors, on_broken_pipe=output.on_broken_pipe)
-        return TerminalView(output, facts, verbose=self.settings.verbose)
-
-    def _person(self, output: Console) -> tuple[Terminal | None, Console]:
-        """The terminal where somebody can be asked, if there is one, and the console for the asks."""
-        usual = self.errors if self.settings.json else output
-        for console in (usual, self.errors):
-            if sys.stdin is not None and sys.stdin.isatty() and console.is_terminal:
-                return Terminal(sys.stdin.fileno()), console
-        return None, usual
-
-    def _answerer(self, terminal: Terminal | None, console: Console) -> Answerer:
-        if self.settings.demo and self.settings.yes:
-            return Automatic(console, "you said --yes")
-        if terminal is not None:
-            return Asker(console, terminal)
-        if self.settings.demo:
-            return Automatic(console, "there is no terminal to ask you on")
-        return Nobody(console)
-
-    def _opening(self, view: View, terminal: Terminal | None) -> Opening:
-        if self.settings.demo:
-            return self._demo(view, paced=terminal is not None)
-        options = self._options()
-        policy = self._policy(view, options)
-        recordings = _recordings(self.settings.record)
-        return lambda on_ask, other: connect(
-            other or options,
-            on_ask=on_ask,
-            actor=Actor(_user_name(), "terminal"),
-            policy=policy,
-            budget=self.settings.budget,
-            record=next(recordings),
+    def _make_surface(self) -> Surface:
+        terminal = self._config.terminal
+        return make_surface(
+            json=self._settings.json,
+            deltas=self._settings.deltas,
+            verbose=self._settings.verbose or terminal.verbose,
+            hints=HINTS,
+            without=self._without(),
+            terminal=terminal,
         )
 
-    def _policy(self, view: View, options: Options) -> PolicySource:
-        source = PolicySource(
-            os.path.abspath(options.cwd or os.getcwd()),
-            Places.of_user(os.environ),
-            Asked(profile=self.settings.policy, allow=self.settings.allowed_tools),
-            on_error=lambda error: view.notice(FAILED, f"the policy cannot be reloaded, the last one holds: {error}"),
-            on_change=lambda loaded: view.notice(QUIET, "the policy has changed, and holds from now on"),
-        )
-        if held_back := source.loaded.held_back:
-            view.notice(NEEDS_YOU, str(held_back))
-        return source
+    def _without(self) -> Without:
+        if not self._settings.demo:
+            return "deny"
+        return "yes" if self._settings.yes else "demo"
 
-    def _demo(self, view: View, *, paced: bool) -> Opening:
+    def _say(self, colour: str, text: str) -> None:
+        self._surface.view.notice(colour, text)
+
+    # ------------------------------------------------------------ the session
+
+    def _content(self) -> Any:
+        if self._settings.demo:
+            from handrail.cli.demo import PROMPT
+
+            return PROMPT
+        return content_with_images(self._settings.prompt, self._settings.images)
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Opened]:
+        if self._settings.demo:
+            async with self._demo() as opened:
+                yield opened
+            return
+        self._warn()
+        async with Manager.local(self._places) as manager:
+            yield await open_session(self._settings, self._config, manager)
+
+    def _demo(self) -> Any:
         from handrail.cli.demo import Demo  # brings the whole test kit, which only the demo needs
 
         return Demo(
-            say=lambda text: view.notice(QUIET, text),
-            cli_path=self.settings.cli,
-            record=self.settings.record,
-            paced=paced,
-        ).open
+            say=lambda text: self._say(QUIET, text),
+            cli_path=self._settings.cli,
+            record=self._settings.record,
+            paced=self._surface.keyboard is not None,
+        ).open()
 
-    def _options(self) -> Options:
-        chosen = self.settings
-        return Options(
-            cwd=chosen.cwd,
-            cli_path=chosen.cli,
-            model=chosen.model,
-            permission_mode=chosen.permission_mode,  # type: ignore[arg-type]  # Options checks it
-            max_turns=chosen.max_turns,
-            resume=chosen.resume,
-            continue_conversation=chosen.continue_conversation,
-            use_api_billing=chosen.use_api_billing,
-            include_partial_messages=True,
-        )
+    def _warn(self) -> None:
+        """Say what should be known before anything runs."""
+        if danger := danger_notice(self._config):
+            self._say(FAILED, danger)
+        if not self._settings.goes_on:
+            cwd = self._settings.directory
+            held_back = load_policy(cwd, self._places, policy_for(self._settings, self._config)).held_back
+            if held_back is not None:
+                self._say(NEEDS_YOU, str(held_back))
 
-    def _resume(self, session_id: str) -> str:
-        """The command that goes on with a session. A demo's is gone with its directory."""
-        if self.settings.demo or not session_id:
-            return ""
-        where = f" --cwd {shlex.quote(str(self.settings.cwd))}" if self.settings.cwd else ""
-        return f'handrail run{where} --resume {session_id} "…"'
+    async def _actor(self, opened: Opened) -> Actor:
+        """Whoever answers here: for a session that lives in another process, somebody elsewhere."""
+        if await opened.session.is_mine():
+            return Actor(_user_name(), "terminal")
+        self._say(QUIET, "this session lives in another process: Ctrl-D leaves it running there")
+        return Actor(_user_name(), "attach", os.getpid())
 
-
-def _recordings(first: Path | None) -> Iterator[Path | None]:
-    """A file for each session of the run: `name.jsonl`, then `name-2.jsonl` for the one that follows."""
-    yield first
-    for number in count(2):
-        yield first.with_stem(f"{first.stem}-{number}") if first is not None else None
+    def _go_on(self, row: SessionRow) -> Collection[str]:
+        """The commands that go on with a session. A demo's is gone with its directory."""
+        if self._settings.demo:
+            return ()
+        own = f'handrail run --resume {row.id[:8]} "…"'
+        if row.cli_session_id is None:
+            return (own,)
+        elsewhere = row.cwd != os.getcwd()
+        there = f"cd {shlex.quote(row.cwd)} && " if elsewhere else ""
+        return (own, f"{there}claude --resume {row.cli_session_id}")
 
 
 def _user_name() -> str:

@@ -1,1 +1,19 @@
-"""Handrail's own configuration: what can be set, where it is read from, and how it is changed."""
+"""Handrail's own settings: one TOML file, variables of the environment, and messages that say what is wrong where."""
+
+from __future__ import annotations
+
+from handrail.config.model import Claude, Config, Limits, Notify, Policy, Storage, Terminal
+from handrail.config.notices import danger_notice
+from handrail.config.reading import load_config
+
+__all__ = [
+    "Claude",
+    "Config",
+    "Limits",
+    "Notify",
+    "Policy",
+    "Storage",
+    "Terminal",
+    "danger_notice",
+    "load_config",
+]

@@ -63,6 +63,10 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     output_style: str = ""
     cli_version: str = ""
     mcp_servers: tuple[dict[str, Any], ...] = ()
+    slash_commands: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    api_key_source: str = msgspec.field(default="", name="apiKeySource")
 
 
 class Started(Event, frozen=True, tag="started"):
@@ -108,6 +112,9 @@ class Completed(Event, frozen=True, tag="completed"):
     messages: tuple[str, ...] = ()
     """The uuids of the messages it answers, as far as the CLI says."""
     structured_output: Any = None
+    stop_reason: str = ""
+    detail: dict[str, Any] = {}
+    """What else the CLI said of the end: why it stopped, what caused the run, which call was put off."""
 
 
 class Text(Event, frozen=True, tag="text"):
@@ -118,10 +125,11 @@ class Text(Event, frozen=True, tag="text"):
     message_id: str = ""
     parent: str | None = None
     partial: bool = False
+    citations: tuple[dict[str, Any], ...] = ()
 
 
 class Thinking(Event, frozen=True, tag="thinking"):
-    """What Claude thought: one whole block."""
+    """What Claude thought: one whole block. `redacted`: it was not shown."""
 
     block: str
     text: str
@@ -132,14 +140,18 @@ class Thinking(Event, frozen=True, tag="thinking"):
 
 
 class Prompt(Event, frozen=True, tag="prompt"):
-    """A message to Claude. It is told again when its state changes, without its content."""
+    """A message to Claude. It is told again when its state changes, without its content; once answered, `answered_by`
+    says by which run. A message may be dropped by the CLI, or lost because the process ended before it was done with
+    it."""
 
     uuid: str
-    state: Literal["queued", "sent", "started", "dropped", "lost"] = "sent"
+    state: Literal["queued", "sent", "started", "answered", "dropped", "lost"] = "sent"
     content: Any = None
     """Text, or content blocks."""
     by: str = ""
     surface: str = ""
+    reason: str = ""
+    answered_by: int | None = None
 
 
 class AskOpened(Event, frozen=True, tag="ask_opened"):
@@ -154,10 +166,11 @@ class AskOpened(Event, frozen=True, tag="ask_opened"):
 
 
 class AskClosed(Event, frozen=True, tag="ask_closed"):
-    """An ask is over. `unsent`: it was decided, but the CLI ended before it was told."""
+    """An ask is over. `unsent`: it was decided, but the CLI ended before it was told. `resumed`: it was lost, and
+    answered when the session was resumed."""
 
     ask_id: str
-    outcome: Literal["decided", "cancelled", "expired", "lost", "unsent"]
+    outcome: Literal["decided", "cancelled", "expired", "lost", "unsent", "resumed"]
     answer: dict[str, Any] | None = None
     by: str = ""
     surface: str = ""
@@ -194,7 +207,9 @@ class Compacting(Event, frozen=True, tag="compacting"):
     phase: Literal["started", "completed", "failed"]
     trigger: str = ""
     tokens_before: int | None = None
+    tokens_after: int | None = None
     error: str | None = None
+    detail: dict[str, Any] = {}
 
 
 class RateLimit(Event, frozen=True, tag="rate_limit"):

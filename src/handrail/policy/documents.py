@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args
 
@@ -13,9 +12,9 @@ from handrail.errors import InvalidPolicy
 from handrail.policy.profiles import PROFILES
 from handrail.policy.rules.dead import why_dead
 from handrail.policy.rules.grammar import Problem, parse_rule
-from handrail.policy.toml_lines import Place, toml_lines
 from handrail.policy.verdict import Behavior
-from handrail.policy.wording import did_you_mean, listed
+from handrail.toml_text import NotToml, Place, line_of, parse_toml, place_in_words, toml_lines
+from handrail.wording import did_you_mean, listed
 
 __all__ = ["Document", "WrittenRule", "duration", "parse_document", "rule_problem"]
 
@@ -23,7 +22,6 @@ BEHAVIORS: tuple[Behavior, ...] = get_args(Behavior)
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 _DURATION_HELP = 'write a number and a unit, such as "90s", "30m" or "2h"'
-_TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
 class WrittenRule(msgspec.Struct, frozen=True):
@@ -94,10 +92,7 @@ class _Page:
         self._problems: list[tuple[int, str]] = []
 
     def line(self, place: Place) -> int:
-        """The line of a key or an item, or of the nearest thing around it that has one."""
-        while place and place not in self._lines:
-            place = place[:-1]
-        return self._lines.get(place, 1)
+        return line_of(place, self._lines)
 
     def check_keys(self, values: Mapping[str, Any], known: Iterable[str], above: Place) -> None:
         for key in values:
@@ -139,7 +134,7 @@ class _Page:
         return cooldown
 
     def problem(self, place: Place, message: str) -> None:
-        self._problems.append((self.line(place), f"{_key(place)}: {message}"))
+        self._problems.append((self.line(place), f"{place_in_words(place)}: {message}"))
 
     def raise_problems(self) -> None:
         if self._problems:
@@ -152,17 +147,9 @@ _KEYS = ("profile", *BEHAVIORS, "expire_after", "plan")
 
 def _toml(data: bytes, path: str) -> tuple[str, dict[str, Any]]:
     try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InvalidPolicy(f"{path}, line {line}: this is not UTF-8 text") from error
-    try:
-        return text, tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        message = str(error)
-        place = _TOML_PLACE.search(message)
-        line = int(place[1]) if place and place[1] else text.count("\n") + 1
-        raise InvalidPolicy(f"{path}, line {line}: this is not TOML: {_TOML_PLACE.sub('', message)}") from error
+        return parse_toml(data)
+    except NotToml as error:
+        raise InvalidPolicy(f"{path}, line {error.line}: {error}") from error
 
 
 def _profile(value: Any) -> str:
@@ -180,7 +167,3 @@ def _not_a_rule(value: Any) -> str:
 def _shown(value: Any) -> str:
     text = str(msgspec.json.encode(value, enc_hook=str), "utf-8")
     return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-def _key(place: Place) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.errors import InvalidPolicy
-from handrail.policy.wording import did_you_mean
+from handrail.wording import did_you_mean
 
 __all__ = [
     "ACTORS",

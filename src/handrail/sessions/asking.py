@@ -36,6 +36,9 @@ ASK_FOLLOWS_WITHIN = 5.0
 
 REMEMBERED_CALLS = 1_000
 
+ASK_AGAIN_AFTER = 1.0
+"""How many seconds to wait after an answer could not be recorded."""
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyAnswer:
@@ -226,6 +229,10 @@ class Asking:
             await self._decide(ask, Failed(f"{type(error).__name__}: {error}"), actor)
         except (AlreadyDecided, AskClosed) as error:
             logger.debug("an answer came too late: %s", error)
+        except Exception:  # it could not be recorded: the ask is open again, and must not stay so unheard
+            logger.exception("the answer of %s could not be recorded, and is asked for again", actor)
+            await asyncio.sleep(ASK_AGAIN_AFTER)
+            return False
         return True
 
     def _start(self, ask_id: str, work: Callable[[], Awaitable[None]]) -> None:

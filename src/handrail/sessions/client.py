@@ -14,7 +14,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -71,6 +71,7 @@ from handrail.protocol.turns import TurnEnd, TurnTracker
 from handrail.sessions.answering import Answering
 from handrail.sessions.asking import OnAsk
 from handrail.sessions.asks import Actor, AnyAnswer, AskChange, Decision
+from handrail.sessions.budget import AnyBudget
 from handrail.sessions.calls import ControlCalls
 from handrail.sessions.decisions import CALLBACK, Decisions, Successor
 from handrail.sessions.following import Following
@@ -89,13 +90,32 @@ if TYPE_CHECKING:
     from handrail.policy.policy import Policy
     from handrail.policy.storage.loading import PolicySource
 
-__all__ = ["Client", "connect", "query"]
+__all__ = ["Client", "FrameSink", "Launch", "connect", "query"]
 
 logger = logging.getLogger("handrail.client")
 wire_logger = logging.getLogger("handrail.wire")
 
 Content = str | Iterable[Any]
 ReplyT = TypeVar("ReplyT")
+
+
+class FrameSink(Protocol):
+    """Takes frames on the spot. Neither method may block or raise."""
+
+    def push(self, frames: Sequence[Frame], size: int) -> None:
+        """Frames arrived; their lines are about `size` bytes long."""
+
+    def close(self, error: Exception | None) -> None:
+        """Nothing more will come: the CLI is gone, because of `error`, or because it was told to go."""
+
+
+class Launch(Protocol):
+    """Makes the transport that starts a CLI process."""
+
+    def __call__(
+        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str | os.PathLike[str] | None
+    ) -> Transport: ...
+
 
 TURN_FRAMES = frozenset({Result, CommandLifecycle, SessionStateChanged, Init, User})
 NEXT_TURN_WITHIN = 2.0
@@ -114,7 +134,7 @@ def connect(
     on_ask_change: Callable[[AskChange], None] = lambda change: None,
     record_decision: Callable[[Decision], Awaitable[None]] | None = None,
     policy: Policy | PolicySource | None = None,
-    budget: float | None = None,
+    budget: AnyBudget | None = None,
     hooks: Sequence[Hook] = (),
     tools: Sequence[Tool[..., Any] | ToolServer] = (),
     transport: Transport | None = None,
@@ -188,13 +208,14 @@ class Client:
         on_ask_change: Callable[[AskChange], None] = lambda change: None,
         record_decision: Callable[[Decision], Awaitable[None]] | None = None,
         policy: Policy | PolicySource | None = None,
-        budget: float | None = None,
+        budget: AnyBudget | None = None,
         hooks: Sequence[Hook] = (),
         tools: Sequence[Tool[..., Any] | ToolServer] = (),
         transport: Transport | None = None,
         record: str | os.PathLike[str] | None = None,
         max_line: int = DEFAULT_MAX_LINE,
         unread_budget: int = DEFAULT_BUDGET,
+        launch: Launch = StdioTransport,
     ) -> None:
         self.options = options
         self.session_id: str | None = options.session_id or options.resume
@@ -217,6 +238,7 @@ class Client:
         self._hooks = HookRunner((*hooks, *self._decisions.guards))
         self._tools = ToolServers([*tools, *_servers_among(options)])
         self._transport = transport
+        self._launch = launch
         self._record = record
         self._unread_budget = unread_budget
         self._connection = Connection(max_line=max_line)
@@ -234,6 +256,7 @@ class Client:
         self._turns: dict[str, Turn] = {}
         self._sent: OrderedDict[str, None] = OrderedDict()
         self._readers: list[weakref.ref[FrameReader]] = []
+        self._sinks: list[FrameSink] = []
         self._background = BackgroundTasks()
         self._opened = False
         self._closing = False
@@ -272,7 +295,7 @@ class Client:
 
     def _process(self) -> Transport:
         location = find_cli(self.options.cli_path)
-        return StdioTransport(
+        return self._launch(
             command_line(self._decisions.launch_options(), location.argv),
             env=child_environment(self.options, os.environ),
             cwd=self.options.cwd,
@@ -353,6 +376,10 @@ class Client:
         by = Actor(actor) if isinstance(actor, str) else actor
         return await self._decisions.book.decide(ask_id, answer, actor=by, digest=digest)
 
+    def abandon_asks(self) -> None:
+        """Nobody will answer any more: what waits is lost, as if the CLI had ended. The CLI is not told."""
+        self._decisions.asking.stop()
+
     # ------------------------------------------------------------ conversation
 
     def turn(self, prompt: Content, *, uuid: str | None = None, **fields: Any) -> Turn:
@@ -391,6 +418,10 @@ class Client:
             reader.close(self._gone)
         self._readers.append(weakref.ref(reader, self._readers.remove))
         return reader
+
+    def deliver_to(self, sink: FrameSink) -> None:
+        """Hand `sink` every frame as it arrives, before anybody who reads, and tell it of the end. For good."""
+        self._sinks.append(sink)
 
     def _begin(self, turn: Turn, content: Content, fields: Mapping[str, Any]) -> None:
         if turn.uuid in self._sent:
@@ -498,6 +529,8 @@ class Client:
         self._look_at(frames, size)
         for event in self._connection.events():
             self._on_control_event(event)
+        for sink in self._sinks:
+            sink.push(frames, size)
         for reader in self._living_readers():
             reader.push(frames, size)
 
@@ -611,6 +644,8 @@ class Client:
         self._decisions.stop()
         for turn in self._turns.values():
             turn.fail(error)
+        for sink in self._sinks:
+            sink.close(None if self._closing else error)
         for reader in self._living_readers():
             reader.close(None if self._closing else error)
 

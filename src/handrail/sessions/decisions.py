@@ -7,21 +7,22 @@ import logging
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
 
+from handrail.errors import HandrailError, ProcessError
 from handrail.policy.answers.plan import FreshStart, PlanAnswer
 from handrail.policy.files import Disk
 from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult, Elicited
-from handrail.protocol.control import PreToolUseInput
+from handrail.protocol.control import PreToolUseInput, StopTask
 from handrail.protocol.frames import Assistant, Frame, Init, Result, Status, TaskStarted
 from handrail.protocol.options import Options
 from handrail.sessions.asking import Asking, OnAsk, PolicyAnswer, Resolved
 from handrail.sessions.asks import Actor, AnyAnswer, AskBook, AskChange, Correspondent, Decision
-from handrail.sessions.budget import Budget
+from handrail.sessions.budget import AnyBudget, Budgets, Purse, purses_of
 from handrail.sessions.held_calls import HeldCall, call_held
 from handrail.sessions.hooks import Hook, HookAnswer, HookContext, ToolDecision, ask_tool
 from handrail.sessions.plan_mode import PlanModeEntered, entered_plan_mode
@@ -48,6 +49,7 @@ FIRST_TO_OBEY_HOOKS = (2, 1, 120)
 FIRST_TO_ASK_WITH_HOOKS = (2, 1, 52)
 """The first version tried that asks and calls PermissionRequest hooks at once; 2.1.37 calls them instead of asking."""
 
+AGENT_TASK = "local_agent"
 PLAN_APPROVED = Actor("whoever approved the plan", "python")
 REVIEW_FAILED = {
     "permissionDecision": "deny",
@@ -80,7 +82,7 @@ class Decisions:
         on_ask: OnAsk | None,
         actor: Actor,
         policy: Policy | PolicySource | None,
-        budget: float | None,
+        budget: AnyBudget | None,
         on_change: Callable[[AskChange], None],
         record: Callable[[Decision], Awaitable[None]] | None,
         cli_version: Callable[[], str | None],
@@ -109,7 +111,10 @@ class Decisions:
             clock=time.monotonic,
         )
         self._surveyor = Surveyor(files, home=home)
-        self.budget = Budget(budget, open_ask=self._open_own) if budget is not None else None
+        self._agent_tasks: set[str] = set()
+        self._turn_runs = False
+        purses = purses_of(budget)
+        self.budget = self._hold_to(purses) if purses else None
         self.asking = Asking(
             self.book,
             self._surveyor,
@@ -132,6 +137,14 @@ class Decisions:
             add_dirs=[os.path.join(self._cwd, each) for each in self._options.add_dirs],
             mode=lambda: self.plans.mode,
             have_asked=self._have_asked,
+        )
+
+    def _hold_to(self, purses: Sequence[Purse]) -> Budgets:
+        return Budgets(
+            purses,
+            open_ask=self._open_own,
+            withdraw=lambda ask_id: self.asking.withdraw(ask_id),
+            stop_spending=lambda: self._in_background(self._stop_spending()),
         )
 
     @property
@@ -167,14 +180,20 @@ class Decisions:
             case Init():
                 self._cwd = frame.cwd or self._cwd
                 self.plans.on_mode(frame)
+                self._turn_runs = True
+                if self.budget is not None:
+                    self.budget.on_turn()
             case Status():
                 self._on_mode(frame)
             case Result():
                 self.plans.on_result(frame)
+                self._turn_runs = False
                 if self.budget is not None:
                     self.budget.on_result(frame)
             case TaskStarted():
                 kind = frame.subagent_type or frame.task_type or "task"
+                if frame.task_type == AGENT_TASK:
+                    self._agent_tasks.add(frame.task_id)
                 self._agents[frame.task_id] = f"{kind}: {frame.description}" if frame.description else kind
 
     def _on_mode(self, frame: Status) -> None:
@@ -212,7 +231,20 @@ class Decisions:
         return answer
 
     def _interrupt_turn(self) -> None:
-        task = asyncio.get_running_loop().create_task(self._session.interrupt())
+        self._in_background(self._session.interrupt())
+
+    async def _stop_spending(self) -> None:
+        """End what costs money: agents in the background, and the turn, if one runs. Commands cost nothing."""
+        agents = [task for task in self._session.background_tasks if task in self._agent_tasks]
+        requests = [self._session.request(StopTask(task_id=task)) for task in agents]
+        if self._turn_runs:
+            requests.append(self._session.interrupt())
+        for outcome in await asyncio.gather(*requests, return_exceptions=True):
+            if isinstance(outcome, HandrailError) and not isinstance(outcome, ProcessError):
+                logger.warning("the budget is spent, but something still runs: %s", outcome)
+
+    def _in_background(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 

@@ -52,6 +52,11 @@ class LiveSession(Protocol):
 
     async def interrupt(self) -> Any: ...
 
+    async def request(self, request: Any) -> Any: ...
+
+    @property
+    def background_tasks(self) -> Mapping[str, str]: ...
+
 
 class PlanReview:
     """One session's plans: their texts, the modes around them, and whether one is held back for an outline."""

@@ -37,7 +37,7 @@ __all__ = [
     "Store",
 ]
 
-AskRowState: TypeAlias = Literal["pending", "decided", "sent", "cancelled", "expired", "lost", "unsent"]
+AskRowState: TypeAlias = Literal["pending", "decided", "sent", "cancelled", "expired", "lost", "unsent", "resumed"]
 MessageState: TypeAlias = Literal["queued", "sent", "started", "answered", "dropped", "lost"]
 
 
@@ -64,7 +64,7 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One event: `body` is its JSON, `text` what a search should find it by."""
+    """One event: `body` is its JSON, `text` what a search should find it by (`read` does not give that back)."""
 
     seq: int
     at: float
@@ -128,12 +128,13 @@ class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FrameRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the wire, as it was. `after` is the number of the last event before it."""
+    """One line of the wire, as it was. `after` is the number of the last event before it; the store gives `number`."""
 
     direction: Literal["in", "out"]
     at: float
     line: bytes
     after: int = 0
+    number: int = 0
 
 
 class StartRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +148,10 @@ class StartRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Batch(msgspec.Struct, kw_only=True):
-    """What is stored in one step. Rows of asks, messages and runs replace those of the same key."""
+    """What is stored in one step. Rows of asks, messages and runs replace those of the same key.
+
+    A decision stays whatever is stored afterwards: a row does not make an ask pending again, nor change its answer.
+    """
 
     events: Sequence[EventRow] = ()
     asks: Sequence[AskRow] = ()
@@ -241,7 +245,7 @@ class Store(Protocol):
         """Sessions whose id, or whose CLI session id (now or earlier), is or begins with `reference`."""
 
     async def change_session(self, session_id: str, **columns: Any) -> None:
-        """Set title or archived: what anybody may change without a lease."""
+        """Set title or archived: what anybody may change without a lease. Raises `SessionNotFound`."""
 
     async def delete_session(self, session_id: str) -> None:
         """Remove a session and everything of it. Raises `LeaseHeld` while it has a holder."""
@@ -251,7 +255,7 @@ class Store(Protocol):
     async def acquire(
         self, session_id: str, owner: str, *, now: float, ttl: float | None = None, force: bool = False
     ) -> Lease:
-        """Become the holder. Raises `LeaseHeld` unless it is free, expired, or taken by `force`."""
+        """Become the holder. Raises `LeaseHeld` unless it is free, expired, or taken by `force`; `SessionNotFound`."""
 
     async def renew(self, lease: Lease, *, until: float) -> Lease:
         """Hold it for longer. Raises `Fenced` if somebody else has it."""
@@ -268,7 +272,7 @@ class Store(Protocol):
     async def runs(self, session_id: str) -> list[RunRow]: ...
 
     async def frames(self, session_id: str, *, after: int = 0, limit: int = 1000) -> list[FrameRow]:
-        """Raw frames, in order; `after` counts frames, not events."""
+        """Raw frames, in order, whose `number` is above `after`. The oldest may have been pruned."""
 
     async def starts(self, session_id: str, *, since: float = 0.0) -> list[StartRow]: ...
 

@@ -7,9 +7,12 @@ They are public because users of Handrail need them as much as its own tests do:
   `handrail.testing.simulated`.
 * `ReplayTransport` plays a recording to a client; `connect(record=…)` makes one.
 * `claude_cli` finds or fetches a given version of the real CLI.
+* `run_store_conformance` checks that a store keeps what the journal needs of it.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from handrail.testing.cli_cache import (
     MATRIX_VERSIONS,
@@ -28,6 +31,9 @@ from handrail.testing.script_file import ScriptFileError
 from handrail.testing.simulated import SimulatedCLI
 from handrail.transports.recorder import RecordingTransport
 from handrail.transports.replay import ReplayTransport
+
+if TYPE_CHECKING:
+    from handrail.testing.store_conformance import run_store_conformance
 
 __all__ = [
     "MATRIX_VERSIONS",
@@ -52,4 +58,18 @@ __all__ = [
     "cli_slot",
     "isolated_env",
     "latest_cli",
+    "run_store_conformance",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The checks of a store are loaded when they are asked for: most tests need none."""
+    if name != "run_store_conformance":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from handrail.testing.store_conformance import run_store_conformance
+
+    return run_store_conformance
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

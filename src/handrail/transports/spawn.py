@@ -16,9 +16,9 @@ __all__ = ["spawn"]
 
 
 def spawn(
-    argv: Sequence[str], *, env: Mapping[str, str], cwd: str | os.PathLike[str] | None
+    argv: Sequence[str], *, env: Mapping[str, str], cwd: str | os.PathLike[str] | None, holds: Sequence[int] = ()
 ) -> subprocess.Popen[bytes]:
-    """Start `argv` in a session of its own. Raises `LaunchError`."""
+    """Start `argv` in a session of its own, with the descriptors that it `holds`. Raises `LaunchError`."""
     if not argv:
         raise LaunchError("there is no command to start: the argument list is empty")
     try:
@@ -31,6 +31,7 @@ def spawn(
             env=env,
             cwd=cwd,
             start_new_session=True,
+            pass_fds=holds,
         )
     except (OSError, ValueError) as error:
         raise LaunchError(_explain(error, argv, env, cwd)) from error

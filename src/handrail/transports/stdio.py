@@ -10,7 +10,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from handrail.errors import ClientClosed, LocalProtocolError
+from handrail.errors import ClientClosed, LaunchError, LocalProtocolError
 from handrail.transports.child import ChildProcess
 from handrail.transports.exit_watch import watch_exit
 from handrail.transports.process_tree import (
@@ -47,7 +47,8 @@ class StdioTransport:
     process left running gets the same SIGTERM and SIGKILL. With `supervise`, so does all of it if this Python
     process dies before it can call `close()`.
 
-    `env` is the whole environment of the process; nothing is inherited.
+    `env` is the whole environment of the process; nothing is inherited. `holds` are descriptors that are to stay open
+    for as long as anything of the process may live, whatever becomes of this one: locks, as a rule.
     """
 
     watch_exit: ExitWatch = staticmethod(watch_exit)
@@ -62,6 +63,7 @@ class StdioTransport:
         term_grace: float = 5.0,
         stderr_tail_bytes: int = 16384,
         supervise: bool = True,
+        holds: Sequence[int] = (),
     ) -> None:
         self._argv = argv
         self._env = env
@@ -69,6 +71,7 @@ class StdioTransport:
         self._eof_grace = eof_grace
         self._term_grace = term_grace
         self._stderr_tail_bytes = stderr_tail_bytes
+        self._holds = list(holds)
         self._supervisor = shared_supervisor() if supervise else None
         self._scanner = shared_scanner()
         self.marker = new_marker()
@@ -96,8 +99,8 @@ class StdioTransport:
             raise ClientClosed("this transport was closed: make a new one")
         if self._child is not None:
             raise LocalProtocolError("this transport is already open")
-        self._watch_over()
         try:
+            self._watch_over()
             self._child = self._start(receiver)
         except BaseException:
             self._stop_watching_over()
@@ -105,6 +108,12 @@ class StdioTransport:
         self._env = {}  # only the start needed it, and it is the largest part of an idle session
         self._tree.led_by(self._child.pid)
         self._child.when_exited(lambda: self._tree.leader_ended(self._scanner.processes.now()))
+
+    def hold(self, descriptor: int) -> None:
+        """Keep one more descriptor open from now on. A process that runs already leaves that to the supervisor."""
+        self._holds.append(descriptor)
+        if self._supervisor is not None:
+            self._supervisor.hold(self.marker, descriptor)
 
     def write(self, data: bytes) -> None:
         self._opened().input.write(data)
@@ -129,7 +138,8 @@ class StdioTransport:
         return self._child
 
     def _start(self, receiver: Receiver) -> ChildProcess:
-        process = spawn(self._argv, env=marked_environment(self._env, self.marker), cwd=self._cwd)
+        environment = marked_environment(self._env, self.marker)
+        process = spawn(self._argv, env=environment, cwd=self._cwd, holds=self._holds)
         try:
             return ChildProcess(process, receiver, watch=self.watch_exit, stderr_tail_bytes=self._stderr_tail_bytes)
         except BaseException:
@@ -139,8 +149,12 @@ class StdioTransport:
 
     def _watch_over(self) -> None:
         """Before the process exists, so that there is no moment at which our death would leave it alone."""
-        if self._supervisor is not None:
-            self._supervisor.register(self.marker)
+        if self._supervisor is None:
+            return
+        try:
+            self._supervisor.register(self.marker, self._holds)
+        except OSError as error:
+            raise LaunchError(f"the CLI cannot be watched over: {error.strerror}; raise `ulimit -n`") from error
 
     def _stop_watching_over(self) -> None:
         if self._supervisor is not None:

@@ -1,8 +1,9 @@
 """Makes sure that no CLI outlives Handrail, even if Handrail is killed without a chance to clean up.
 
 One small process watches over all CLIs of this one. It learns the marker of each before that CLI starts,
-through a pipe whose other end only we hold; when the pipe ends, it ends every process that carries a marker
-it still knows.
+through a socket whose other end only we hold; when the socket ends, it ends every process that carries a marker
+it still knows. Until then it also keeps descriptors open that belong to a marker: a lock on one is held until
+everything that carries the marker is gone, even if we are killed.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ from __future__ import annotations
 import functools
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
 import time
 import weakref
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["Supervisor", "shared_supervisor"]
 
@@ -23,14 +28,23 @@ _PROGRAM = os.path.join(os.path.dirname(__file__), "supervisor_main.py")
 _NEEDED_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 _QUICK_DEATH = 2.0
 _MAX_QUICK_DEATHS = 3
+_DESCRIPTORS_AT_ONCE = 64  # Systems differ in how many one message may carry; all allow this many.
+_SEND_BUFFER = 1 << 18  # What one that is still starting has not read yet must fit.
 
 _log = logging.getLogger("handrail.supervisor")
 
 
 class _Running(NamedTuple):
     process: subprocess.Popen[bytes]
-    pipe: int
+    link: socket.socket
     began: float
+
+
+class _Message(NamedTuple):
+    """Lines for the supervising process, and a descriptor for each line that begins with `=`."""
+
+    lines: bytes
+    descriptors: Sequence[int] = ()
 
 
 class Supervisor:
@@ -39,7 +53,7 @@ class Supervisor:
     def __init__(self, program: str = _PROGRAM) -> None:
         self._program = program
         self._lock = threading.Lock()
-        self._markers: set[str] = set()
+        self._held: dict[str, list[int]] = {}
         self._running: _Running | None = None
         self._quick_deaths = 0
         _leave_behind_in_forks(self)
@@ -50,42 +64,62 @@ class Supervisor:
         running = self._running
         return None if running is None else running.process.pid
 
-    def register(self, marker: str) -> None:
-        """From now on, what carries this marker does not outlive us."""
+    def register(self, marker: str, holds: Sequence[int] = ()) -> None:
+        """From now on, what carries this marker does not outlive us, and nothing it `holds` is closed before its end.
+
+        `holds` are descriptors; the supervisor keeps copies of them.
+        """
         with self._lock:
-            self._markers.add(marker)
-            self._tell(f"+{marker}\n")
+            self._held[marker] = []
+            self._tell(_Message(f"+{marker}\n".encode()))
+            for descriptor in holds:
+                self._hold(marker, descriptor)
+
+    def hold(self, marker: str, descriptor: int) -> None:
+        """Keep one more descriptor open. Does nothing if the marker is not registered (any more)."""
+        with self._lock:
+            if marker in self._held:
+                self._hold(marker, descriptor)
 
     def unregister(self, marker: str) -> None:
-        """What carried this marker is gone, or may stay."""
+        """What carried this marker is gone, or may stay. What was held for it is let go."""
         with self._lock:
-            self._markers.discard(marker)
+            _close_all(self._held.pop(marker, ()))
             if self._running is not None:
-                self._tell(f"-{marker}\n")
+                self._tell(_Message(f"-{marker}\n".encode()))
 
     def close(self) -> None:
         """End the supervising process; it first ends everything that is still registered."""
         with self._lock:
             running, self._running = self._running, None
-            self._markers.clear()
+            held, self._held = self._held, {}
         if running is not None:
-            os.close(running.pipe)
+            running.link.close()
             running.process.wait()
+        for descriptors in held.values():
+            _close_all(descriptors)
 
-    def _tell(self, line: str) -> None:
+    def _hold(self, marker: str, descriptor: int) -> None:
+        copy = os.dup(descriptor)
+        self._held[marker].append(copy)
+        self._tell(_Message(f"={marker}\n".encode(), [copy]))
+
+    def _tell(self, message: _Message) -> None:
         if self._running is None:
             self._start()
             return
         try:
-            os.write(self._running.pipe, line.encode())
-        except (BrokenPipeError, BlockingIOError):
+            told = socket.send_fds(self._running.link, [message.lines], message.descriptors)
+        except OSError:
+            told = 0
+        if told != len(message.lines):
             # It has died, or it is stopped and does not read.
             self._discard(self._running)
             self._start()
 
     def _start(self) -> None:
-        """Start the process and tell it all markers."""
-        if not self._markers or self._quick_deaths >= _MAX_QUICK_DEATHS:
+        """Start the process and tell it everything."""
+        if not self._held or self._quick_deaths >= _MAX_QUICK_DEATHS:
             return
         try:
             running = self._spawn()
@@ -102,11 +136,11 @@ class Supervisor:
     def _spawn(self) -> _Running:
         if getattr(sys, "frozen", False):
             raise OSError("this is a frozen application, which has no Python interpreter to run")
-        read_end, write_end = os.pipe()
+        link, its_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", self._program],
-                stdin=read_end,
+                stdin=its_end.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 # Not our environment: it may hold secrets, and a marker by which an outer Handrail would end it.
@@ -116,26 +150,41 @@ class Supervisor:
                 start_new_session=True,
             )
         except OSError:
-            os.close(write_end)
+            link.close()
             raise
         finally:
-            os.close(read_end)
-        return _Running(process, write_end, time.monotonic())
+            its_end.close()
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        return _Running(process, link, time.monotonic())
 
     def _tell_everything(self, running: _Running) -> None:
-        lines = memoryview("".join(f"+{marker}\n" for marker in self._markers).encode())
         try:
-            while lines:
-                lines = lines[os.write(running.pipe, lines) :]
-        except BrokenPipeError:
-            return  # It died already; its watch starts another.
-        os.set_blocking(running.pipe, False)
+            for message in self._introductions():
+                told = socket.send_fds(running.link, [message.lines], message.descriptors)
+                running.link.sendall(message.lines[told:])
+        except OSError:
+            running.process.kill()  # As a rule it died already; its watch starts another.
+            return
+        running.link.setblocking(False)
+
+    def _introductions(self) -> Iterator[_Message]:
+        """Everything that is registered, in few messages."""
+        lines, descriptors = bytearray(), list[int]()
+        for marker, held in self._held.items():
+            lines += f"+{marker}\n".encode()
+            for descriptor in held:
+                if len(descriptors) == _DESCRIPTORS_AT_ONCE:
+                    yield _Message(bytes(lines), descriptors)
+                    lines, descriptors = bytearray(), []
+                lines += f"={marker}\n".encode()
+                descriptors.append(descriptor)
+        yield _Message(bytes(lines), descriptors)
 
     @staticmethod
     def _discard(running: _Running) -> None:
-        # In this order: the end of the pipe would tell it that we are gone.
+        # In this order: the end of the link would tell it that we are gone.
         running.process.kill()
-        os.close(running.pipe)
+        running.link.close()
 
     def _restart_when_dead(self, running: _Running) -> None:
         running.process.wait()
@@ -143,7 +192,7 @@ class Supervisor:
             if self._running is not running:
                 return
             self._running = None
-            os.close(running.pipe)
+            running.link.close()
             self._count_death(running)
             self._start()
 
@@ -160,13 +209,20 @@ class Supervisor:
         _log.warning("no supervisor (%s): if this process is killed, its CLIs will run on", reason)
 
     def _forget(self) -> None:
-        """In a forked process: the supervisor is the parent's, and must see the pipe end with the parent."""
+        """In a forked process: the supervisor is the parent's, and must see the link end with the parent."""
         running, self._running = self._running, None
-        self._markers.clear()
+        held, self._held = self._held, {}
         self._quick_deaths = 0
+        for descriptors in held.values():
+            _close_all(descriptors)
         if running is not None:
-            os.close(running.pipe)
+            running.link.close()
             running.process.returncode = 0  # Not our child: there is nothing to wait for.
+
+
+def _close_all(descriptors: Sequence[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _leave_behind_in_forks(supervisor: Supervisor) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 import msgspec
 
+from handrail import whole_files
 from handrail.errors import InvalidPolicy
 from handrail.policy.files import Disk
+from handrail.whole_files import write_whole
 
 __all__ = ["locked", "read_json", "write_json"]
 
@@ -37,20 +36,8 @@ def read_json(path: str, kind: type[T], default: T) -> T:
 
 def write_json(path: str, value: object) -> None:
     """Put `value` in place of what the file held."""
-    target = Path(path)
     try:
-        _make_directory(target.parent)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(value)) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
-            raise
+        write_whole(path, msgspec.json.format(msgspec.json.encode(value)) + b"\n")
     except OSError as error:
         raise InvalidPolicy(f"{path} cannot be written: {error.strerror}") from error
 
@@ -58,17 +45,9 @@ def write_json(path: str, value: object) -> None:
 @contextmanager
 def locked(path: str) -> Iterator[None]:
     """Hold the file's lock, so that reading, changing and writing it is one step among processes."""
-    try:
-        _make_directory(Path(path).parent)
-        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise InvalidPolicy(f"{path} cannot be locked: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with ExitStack() as held:
+        try:
+            held.enter_context(whole_files.locked(path))
+        except OSError as error:
+            raise InvalidPolicy(f"{path} cannot be locked: {error.strerror}") from error
         yield
-    finally:
-        os.close(lock)
-
-
-def _make_directory(directory: Path) -> None:
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)

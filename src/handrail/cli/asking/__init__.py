@@ -1,0 +1,1 @@
+"""Asking the person at the terminal: an ask as a panel, the answers on offer, and what is answered without them."""

@@ -1,0 +1,49 @@
+"""What became of an ask that was not answered here, in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from handrail.cli.showing.style import DONE, FAILED, NEEDS_YOU, QUIET
+from handrail.events.model import AskClosed, AskOpened
+from handrail.policy.describing.visible import one_line
+
+__all__ = ["answered_elsewhere", "in_words"]
+
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "allow": (DONE, "allowed"),
+    "deny": (FAILED, "denied"),
+    "answers": (DONE, "answered"),
+    "approve_plan": (DONE, "plan approved"),
+    "approve_in_fresh_context": (DONE, "plan approved, in a fresh context"),
+    "revise_plan": (NEEDS_YOU, "plan sent back with changes"),
+    "outline_plan": (NEEDS_YOU, "plan paused for an outline"),
+    "reject_plan": (FAILED, "plan rejected"),
+    "enter_plan": (DONE, "plan mode entered"),
+    "implement_now": (DONE, "told to go on without a plan"),
+    "failed": (FAILED, "not answered: whoever should have failed"),
+}
+_UNDECIDED: Mapping[str, tuple[str, str]] = {
+    "cancelled": (QUIET, "withdrawn by Claude Code: no answer is needed any more"),
+    "expired": (NEEDS_YOU, "nobody answered in time, and Claude was told so"),
+    "lost": (FAILED, "lost: the process that asked has ended"),
+    "unsent": (FAILED, "decided, but Claude Code ended before it was told"),
+}
+
+
+def answered_elsewhere(closed: AskClosed, asked: AskOpened | None) -> tuple[str, str] | None:
+    """The colour and the words for an ask that somebody else answered, or that nobody did."""
+    what = f": {one_line(asked.title)}" if asked is not None and asked.title else ""
+    if closed.outcome != "decided":
+        colour, words = _UNDECIDED[closed.outcome]
+        return colour, f"{words}{what}"
+    colour, words = in_words(closed.answer)
+    by = closed.by or "somebody"
+    where = f" ({closed.surface})" if closed.surface and closed.surface != by else ""
+    return colour, f"{words} by {by}{where}{what}"
+
+
+def in_words(answer: Mapping[str, Any] | None) -> tuple[str, str]:
+    """The colour and a word for an answer."""
+    return _WORDS.get(str((answer or {}).get("type")), (DONE, "answered"))

@@ -1,0 +1,197 @@
+"""What a command works with: where it writes, who is there to be asked, and the sessions of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+import typer
+from rich.console import RenderableType
+
+from handrail.cli.commands.failures import ExitCode
+from handrail.cli.commands.references import find_session
+from handrail.cli.showing.remarks import notice
+from handrail.cli.showing.style import DONE, QUIET, OutputConsole, make_console
+from handrail.config import Terminal as TerminalConfig
+from handrail.config import load_config
+from handrail.errors import ConfigError, HandrailError
+from handrail.places import Places
+from handrail.sessions.asks import Actor
+
+if TYPE_CHECKING:
+    from handrail.sessions.manager import Manager
+    from handrail.sessions.session import Session
+    from handrail.store.base import AskRow, SessionRow
+
+__all__ = ["Work", "Workplace", "at_work"]
+
+
+class Workplace:
+    """One command's surroundings. Its manager is open while the command works."""
+
+    manager: Manager
+
+    def __init__(
+        self,
+        open_manager: Callable[[], AbstractAsyncContextManager[Manager]],
+        *,
+        cwd: str,
+        looks: TerminalConfig | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="replace")  # a locale without some sign must not end the command
+        self.looks = looks or TerminalConfig()
+        self.out: OutputConsole = make_console(sys.stdout, colour=self.looks.colour)
+        self.out.when_broken = _reader_gone
+        self.errors: OutputConsole = make_console(sys.stderr, colour=self.looks.colour)
+        self.cwd = cwd
+        self._open_manager = open_manager
+        self._clock = clock
+
+    async def do(self, work: Work, *, with_sessions: bool = True) -> int:
+        """Open the manager, work, close; returns the exit code. A signal that ends the process closes first."""
+        doing = asyncio.create_task(self._do(work, with_sessions))
+        ended_by: list[int] = []
+
+        def end(number: int) -> None:
+            ended_by.append(number)
+            doing.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, end, number)
+        try:
+            return await doing
+        except asyncio.CancelledError:
+            if not ended_by:
+                raise
+            return 128 + ended_by[0]
+
+    async def _do(self, work: Work, with_sessions: bool) -> int:
+        if not with_sessions:
+            return await work(self) or ExitCode.OK
+        async with self._open_manager() as self.manager:
+            return await work(self) or ExitCode.OK
+
+    # ------------------------------------------------------------ what is there
+
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self._clock()
+
+    @property
+    def actor(self) -> Actor:
+        """Whoever typed the command, towards a session of another process."""
+        return Actor(_user_name(), "attach", os.getpid())
+
+    async def actor_in(self, session: Session) -> Actor:
+        """Whoever typed the command, towards this session: in this process, they sit at its terminal."""
+        return Actor(_user_name(), "terminal") if await session.is_mine() else self.actor
+
+    @property
+    def has_person(self) -> bool:
+        """Whether somebody can be asked: there is a terminal to read from, and one to write to."""
+        return sys.stdin is not None and sys.stdin.isatty() and (self.out.is_terminal or self.errors.is_terminal)
+
+    async def session(self, reference: str) -> Session:
+        """The session that is meant. Raises `SessionNotFound` or `AmbiguousSession`."""
+        return await find_session(self.manager, reference, cwd=self.cwd)
+
+    async def ask(self, reference: str) -> AskRow:
+        """The ask that is meant. Raises `AskClosed`."""
+        from handrail.cli.commands.answering import the_one_ask
+
+        return the_one_ask(await self.manager.store.find_asks(reference), reference)
+
+    async def rows(self, ids: Iterable[str]) -> dict[str, SessionRow]:
+        """The rows of these sessions, by id."""
+        return {each: await (await self.manager.get(each)).row() for each in set(ids)}
+
+    # ------------------------------------------------------------ what is written
+
+    def print(self, page: RenderableType) -> None:
+        """Write something for a person; in a pipe, a long line stays one line."""
+        self.out.print(page, crop=self.out.is_terminal)
+
+    def json(self, value: Any) -> None:
+        """Write one document for a program."""
+        self._write(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=2))
+
+    def json_line(self, value: Any) -> None:
+        """Write one line for a program."""
+        self.line(msgspec.json.encode(value).decode())
+
+    def line(self, text: str) -> None:
+        """Write a line exactly as it is."""
+        self._write(text)
+
+    def done(self, text: str) -> None:
+        """Say that something was done."""
+        self.print(notice(DONE, text))
+
+    def remark(self, text: str, colour: str = QUIET) -> None:
+        """Say something that is not what was asked for, where it is not taken for it."""
+        self.errors.print(notice(colour, text))
+
+    def confirmed(self, question: str, *, yes: bool = False) -> bool:
+        """Whether the person agrees. Raises if there is nobody to ask."""
+        if yes:
+            return True
+        if not self.has_person:
+            raise HandrailError("there is nobody to ask: run this on a terminal, or say --yes")
+        console = self.out if self.out.is_terminal else self.errors
+        console.print(f"{question} [y/N] ", end="")
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    @staticmethod
+    def _write(text: str) -> None:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+Work: TypeAlias = Callable[[Workplace], Coroutine[Any, Any, int | None]]
+"""What a command does; nothing or an exit code comes of it."""
+
+
+def at_work(ctx: typer.Context, work: Work, *, with_sessions: bool = True) -> None:
+    """Do a command's work at the workplace that the context carries, or else at this process' own, and end."""
+    place = ctx.find_object(Workplace) or _own_workplace()
+    raise typer.Exit(asyncio.run(place.do(work, with_sessions=with_sessions)))
+
+
+def _own_workplace() -> Workplace:
+    from handrail.sessions.manager import Manager
+
+    return Workplace(Manager.local, cwd=os.getcwd(), looks=_configured_looks())
+
+
+def _configured_looks() -> TerminalConfig:
+    """How things should look. Wrong settings are no reason not to list or stop sessions: others complain of them."""
+    try:
+        return load_config(Places.of_user(os.environ), os.environ).terminal
+    except ConfigError:
+        return TerminalConfig()
+
+
+def _reader_gone() -> None:
+    """Whoever read the output has left: end, as programs do that a closed pipe kills."""
+    raise BrokenPipeError
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user that the system has no name for
+        return f"user {os.getuid()}"

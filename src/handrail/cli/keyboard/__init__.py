@@ -1,0 +1,1 @@
+"""The terminal as an input: keys, lines and the person's editor."""

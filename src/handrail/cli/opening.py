@@ -1,0 +1,116 @@
+"""Opens the session that a command line asks for: a new one, one that goes on, or a copy of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from handrail.cli.commands.references import find_session
+from handrail.cli.settings import RunSettings
+from handrail.config import Config
+from handrail.errors import InvalidOptions, SessionNotFound
+from handrail.policy.storage.loading import Asked
+from handrail.protocol.options import Options
+from handrail.sessions.manager import Manager
+from handrail.sessions.session import Session
+
+__all__ = ["Opened", "open_session", "options_for", "policy_for"]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A session that is live, and the event behind which it is of interest."""
+
+    session: Session
+    after: int = 0
+
+
+async def open_session(settings: RunSettings, config: Config, manager: Manager) -> Opened:
+    """The session, live: in this process, or where it lives already."""
+    if not settings.goes_on:
+        return Opened(await _new(settings, config, manager))
+    found = await _found(settings, manager)
+    if settings.fork:
+        return await _forked(settings, manager, found)
+    after = (await found.row()).last_seq
+    await manager.resume(found.id, record=settings.record, **_changes(settings))
+    if settings.title:
+        await found.rename(settings.title)
+    return Opened(found, after)
+
+
+async def _new(settings: RunSettings, config: Config, manager: Manager) -> Session:
+    return await manager.start(
+        options_for(settings, config),
+        title=settings.title or "",
+        policy=policy_for(settings, config),
+        budget=settings.max_budget or config.limits.session_budget_usd,
+        worktree=settings.worktree,
+        record=settings.record,
+    )
+
+
+async def _found(settings: RunSettings, manager: Manager) -> Session:
+    cwd = settings.directory
+    if settings.resume is not None:
+        try:
+            return await find_session(manager, settings.resume, cwd=cwd)
+        except SessionNotFound:
+            return await manager.adopt(settings.resume)
+    latest = await manager.latest(cwd)
+    if latest is None:
+        raise SessionNotFound(f"there is no session of {cwd} yet to go on with: leave --continue out")
+    return latest
+
+
+async def _forked(settings: RunSettings, manager: Manager, found: Session) -> Opened:
+    if settings.record is not None:
+        raise InvalidOptions("a fork cannot be recorded from its start: leave --record out")
+    fork = await manager.fork(found.id, title=settings.title or "", **_changes(settings))
+    return Opened(fork)
+
+
+def _changes(settings: RunSettings) -> dict[str, Any]:
+    """What the command line wants otherwise than it was: the rest stays as the session remembers it."""
+    given = {
+        "model": settings.model,
+        "permission_mode": settings.mode,
+        "max_turns": settings.max_turns,
+        "cli_path": settings.cli,
+        "use_api_billing": settings.use_api_billing or None,
+        "budget": settings.max_budget,
+    }
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if settings.policy is not None or settings.allowed_tools:
+        changes["policy"] = Asked(profile=settings.policy, allow=settings.allowed_tools)
+    return changes
+
+
+def options_for(settings: RunSettings, config: Config) -> Options:
+    """How Claude Code is started: as the command line says, and else as the configuration does."""
+    claude = config.claude
+    mode: Any = settings.mode or claude.permission_mode
+    return Options(
+        cwd=settings.cwd,
+        cli_path=settings.cli or claude.cli_path,
+        model=settings.model or claude.model,
+        fallback_model=claude.fallback_model,
+        effort=claude.effort,
+        append_system_prompt=claude.append_system_prompt,
+        permission_mode=mode,
+        dangerously_skip_permissions=claude.dangerously_skip_permissions and settings.mode is None,
+        max_turns=settings.max_turns or claude.max_turns,
+        setting_sources=claude.setting_sources,
+        use_api_billing=settings.use_api_billing or claude.use_api_billing,
+        include_partial_messages=True,
+        env=claude.env,
+    )
+
+
+def policy_for(settings: RunSettings, config: Config) -> Asked:
+    """What is asked of the policy files: the rules of the configuration and of the command line add up."""
+    return Asked(
+        profile=settings.policy or config.policy.profile,
+        allow=(*config.claude.allowed_tools, *settings.allowed_tools),
+        deny=config.claude.disallowed_tools,
+    )

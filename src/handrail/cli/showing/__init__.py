@@ -1,0 +1,1 @@
+"""What the terminal commands show: text, tool calls, diffs and remarks as lines of a terminal."""

@@ -1,0 +1,201 @@
+"""Every setting: its type, its default, and what it is for.
+
+What stands here is what may stand in the file: reading, messages, `handrail config` and the reference page follow it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+__all__ = ["Claude", "Config", "Effort", "Limits", "Notify", "NotifyOn", "Policy", "Storage", "Terminal"]
+
+PermissionMode: TypeAlias = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]
+Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
+Profile: TypeAlias = Literal["careful", "edits", "readonly", "trusted"]
+SettingSource: TypeAlias = Literal["user", "project", "local"]
+NotifyOn: TypeAlias = Literal["ask", "finished", "failed", "stalled"]
+
+LARGEST = 1e9
+"""No number of dollars, minutes, days or megabytes is larger: it keeps `inf` out."""
+
+Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+Above0: TypeAlias = Annotated[float, Meta(gt=0, le=LARGEST)]
+AtLeast0: TypeAlias = Annotated[float, Meta(ge=0, le=LARGEST)]
+WebAddress: TypeAlias = Annotated[str, Meta(pattern=r"^https?://[^\s/]+\S*$", title="an http or https address")]
+
+
+class Claude(msgspec.Struct, frozen=True, kw_only=True):
+    """How Claude Code is started."""
+
+    model: Annotated[Text | None, Meta(description="The model, such as `opus`, `sonnet` or `haiku`.")] = None
+    fallback_model: Annotated[Text | None, Meta(description="The model to take where the first one is overloaded.")] = (
+        None
+    )
+    effort: Annotated[Effort | None, Meta(description="How much the model thinks before it answers.")] = None
+    permission_mode: Annotated[
+        PermissionMode, Meta(description="The mode that sessions start in. `default` asks before anything risky.")
+    ] = "default"
+    allowed_tools: Annotated[
+        tuple[Text, ...],
+        Meta(description="What is allowed without asking, such as `Read` or `Bash(git log *)`."),
+    ] = ()
+    disallowed_tools: Annotated[
+        tuple[Text, ...], Meta(description="What Claude may not do, written in the same way.")
+    ] = ()
+    dangerously_skip_permissions: Annotated[
+        bool,
+        Meta(description="Run everything without asking, in every session. Every start warns about it."),
+    ] = False
+    use_api_billing: Annotated[
+        bool,
+        Meta(
+            description="Pass `ANTHROPIC_API_KEY` on to Claude Code, so that the key is billed and not your "
+            "subscription. Otherwise the key is taken out of its environment."
+        ),
+    ] = False
+    append_system_prompt: Annotated[
+        Text | None, Meta(description="What is added to Claude Code's instructions in every session.")
+    ] = None
+    max_turns: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="After how many rounds of the model a run ends.")
+    ] = None
+    setting_sources: Annotated[
+        tuple[SettingSource, ...] | None,
+        Meta(description="Which settings files Claude Code reads. Unset: its own choice."),
+    ] = None
+    cli_path: Annotated[
+        Text | None,
+        Meta(
+            description="The `claude` to run: an absolute path, one from `~/`, or a name on `PATH`. Unset: it is found."
+        ),
+    ] = None
+    env: Annotated[
+        dict[str, str],
+        Meta(description="Variables for Claude Code's environment. Their values are never printed."),
+    ] = msgspec.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return _without_secrets(self, "env")
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """What is decided without a person."""
+
+    profile: Annotated[
+        Profile | None,
+        Meta(description="The profile, as `--policy` names it. Unset: that of `policy.toml`, or else `careful`."),
+    ] = None
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much is too much."""
+
+    session_budget_usd: Annotated[
+        Above0 | None, Meta(description="What a session may cost, in US dollars, before a person is asked.")
+    ] = None
+    daily_budget_usd: Annotated[
+        Above0 | None, Meta(description="What all sessions of a day may cost before a person is asked.")
+    ] = None
+    concurrent_sessions: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(
+            description="How many sessions run at the same time; further ones wait for their turn. Unset: any number."
+        ),
+    ] = None
+    restarts: Annotated[
+        int, Meta(ge=0, description="How often a session whose CLI died is started again within the window below.")
+    ] = 3
+    restart_window_minutes: Annotated[Above0, Meta(description="The time in which restarts are counted.")] = 10
+    stall_minutes: Annotated[
+        AtLeast0,
+        Meta(
+            description="After how long without a sign of life a run counts as stalled. 0: never. "
+            "Waiting for a person does not count."
+        ),
+    ] = 15
+    tool_stall_minutes: Annotated[
+        AtLeast0, Meta(description="The same while a tool or a background task runs. 0: never.")
+    ] = 60
+    on_stall: Annotated[
+        Literal["notify", "interrupt", "stop"],
+        Meta(description="What happens to a stalled run: only say so, interrupt it, or stop the session."),
+    ] = "notify"
+
+
+class Notify(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody to tell: a command or a webhook. Write `[[notify]]` once for each."""
+
+    on: Annotated[
+        tuple[NotifyOn, ...],
+        Meta(
+            min_length=1,
+            description="When: something waits for you, a run ended well, a run failed, a run stalled.",
+        ),
+    ] = ("ask", "finished", "failed")
+    command: Annotated[
+        tuple[Text, ...] | None,
+        Meta(description="The command, word by word. It gets what happened as JSON on its standard input."),
+    ] = None
+    webhook: Annotated[
+        WebAddress | None,
+        Meta(description="The address (http or https) that gets the same JSON with a POST request."),
+    ] = None
+
+    def __repr__(self) -> str:
+        return _without_secrets(self, "command", "webhook")
+
+
+class Storage(msgspec.Struct, frozen=True, kw_only=True):
+    """How long things are kept."""
+
+    frames_days: Annotated[
+        AtLeast0 | Literal["forever"],
+        Meta(description="How many days the raw traffic of sessions is kept. Their events stay."),
+    ] = 30
+    sessions_days: Annotated[
+        AtLeast0 | Literal["forever"], Meta(description="How many days archived sessions are kept.")
+    ] = "forever"
+    max_size_mb: Annotated[
+        Above0 | None,
+        Meta(
+            description="How large the database may become. Beyond it raw traffic goes first, then archived sessions."
+        ),
+    ] = None
+
+
+class Terminal(msgspec.Struct, frozen=True, kw_only=True):
+    """How things look in the terminal."""
+
+    colour: Annotated[
+        Literal["auto", "always", "never"],
+        Meta(description="Colours. `auto`: on a terminal, unless `NO_COLOR` is set."),
+    ] = "auto"
+    markdown: Annotated[bool, Meta(description="Show what Claude writes as formatted text, not as it is written.")] = (
+        True
+    )
+    show_thinking: Annotated[bool, Meta(description="Show what the model thinks.")] = False
+    verbose: Annotated[bool, Meta(description="Show tool output whole, and every kind of event.")] = False
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings."""
+
+    claude: Claude = Claude()
+    policy: Policy = Policy()
+    limits: Limits = Limits()
+    storage: Storage = Storage()
+    terminal: Terminal = Terminal()
+    notify: tuple[Notify, ...] = ()
+
+
+def _without_secrets(settings: msgspec.Struct, *secretive: str) -> str:
+    """Settings end up in logs: what may carry secrets stays out."""
+    names = settings.__struct_fields__
+    shown = (
+        f"{name}={'…' if name in secretive and getattr(settings, name) else repr(getattr(settings, name))}"
+        for name in names
+    )
+    return f"{type(settings).__name__}({', '.join(shown)})"

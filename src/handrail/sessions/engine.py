@@ -1,0 +1,429 @@
+"""A live session: its CLI runs in this process, which owns its journal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+import msgspec
+
+from handrail import errors
+from handrail.errors import HandrailError, SessionError, SessionNotLive, StaleDigest, StoreError
+from handrail.events.model import Action, AskClosed, Completed, ModelChanged, SessionRekeyed, Started, Titled
+from handrail.policy.answers.encoding import encode_answer
+from handrail.protocol.asks import Allow, Ask
+from handrail.protocol.control import Interrupt
+from handrail.protocol.options import Options
+from handrail.sessions.ask_records import ask_of
+from handrail.sessions.asks import Actor, AnyAnswer, Decision
+from handrail.sessions.decisions import PLAN_APPROVED, Successor
+from handrail.sessions.feed import Item
+from handrail.sessions.guards.activity import Stalled
+from handrail.sessions.guards.watch import SessionGuards
+from handrail.sessions.launching import SessionSettings, encode_settings, for_new
+from handrail.sessions.once import OnceGrant, message_about
+from handrail.sessions.outbox import message_row
+from handrail.sessions.ownership import Owned
+from handrail.sessions.reaping import process_started
+from handrail.sessions.sitting import Attachments, Sitting
+from handrail.sessions.titles import title_from
+from handrail.store.base import AskRow, MessageRow, SessionRow, StartRow
+from handrail.transports.base import Transport
+from handrail.transports.redact import Redactor, is_secret_name
+from handrail.transports.stdio import StdioTransport
+from handrail.transports.tapped import TappedTransport
+
+if TYPE_CHECKING:
+    from handrail.policy.policy import Policy
+    from handrail.policy.storage.loading import PolicySource
+
+__all__ = ["Engine"]
+
+logger = logging.getLogger("handrail.session")
+
+INTERRUPT_PATIENCE = 3.0
+RUNNING = "running"
+"""What a start is called that only adds which process it became."""
+
+
+class Engine:
+    """The owner's side of one live session. Made by the manager, which has taken the lock and the lease for it."""
+
+    def __init__(
+        self,
+        row: SessionRow,
+        *,
+        owned: Owned,
+        settings: SessionSettings,
+        guards: SessionGuards,
+        attachments: Attachments,
+        on_end: Callable[[Engine], None] = lambda engine: None,
+    ) -> None:
+        self.session_id = row.id
+        self.settings = settings
+        self.journal = owned.journal
+        self.over = asyncio.Event()
+        """Set once the CLI is gone and the session was given up."""
+        self.died = False
+        """Whether the CLI ended by itself."""
+        self._title = row.title
+        self._cli_session_id = row.cli_session_id
+        self._owned = owned
+        self._store = owned.store
+        self._lock = owned.lock
+        self.policy: Policy | PolicySource | None = None
+        self._guards = guards
+        self._attachments = attachments
+        self._on_end = on_end
+        self._sitting: Sitting | None = None
+        self._status = row.status
+        self._last_ok: bool | None = None
+        self._stopping = False
+        self._succeeding = False
+        self._marker = ""
+        self._leaving: asyncio.Task[None] | None = None
+        self._seated = asyncio.Event()
+        """Not set while one CLI of the session follows another."""
+        self._seated.set()
+        self._grants: list[OnceGrant] = []
+        self._answering_lost = asyncio.Lock()
+        self._work: set[asyncio.Task[Any]] = set()
+
+    # ------------------------------------------------------------ life
+
+    async def start(self, options: Options, *, why: str) -> None:
+        """Start the CLI. Raises what keeps it from starting; the session is then over for this process."""
+        try:
+            await self._guards.admit(self._wait_in_queue)
+            self._guards.watch(self._stalled)
+            await self._sit_down(options, why)
+        except BaseException:
+            await self._leave()
+            raise
+
+    def _wait_in_queue(self, ahead: int) -> None:
+        if self._status != "queued":
+            self._status = "queued"
+            self.note("as many sessions run as may: this one waits for its turn")
+            self.journal.add(session={"status": "queued"})
+
+    async def stop(self) -> None:
+        """End the CLI and everything it started, and give the session up.
+
+        What waits for an answer is lost, and can be answered by resuming. What runs is interrupted first: told only
+        that nobody answers any more, Claude would go on without what it asked for.
+        """
+        self._stopping = True
+        sitting = self._sitting
+        if sitting is not None and sitting.translator.run is not None:
+            sitting.client.abandon_asks()
+            sitting.asks.flush()
+            with suppress(HandrailError):
+                await sitting.client.request(Interrupt(), timeout=INTERRUPT_PATIENCE)
+        await self._leave()
+
+    async def _sit_down(self, options: Options, why: str) -> None:
+        self._sitting = Sitting(
+            self.session_id,
+            options,
+            store=self._store,
+            journal=self.journal,
+            listener=self,
+            launch=lambda argv, env, cwd: self._launch(argv, env, cwd, why),
+            redactor=Redactor(value for name, value in options.env.items() if is_secret_name(name)),
+            policy=self.policy,
+            budget=self._guards.purses(self.settings.budget, spent=self.journal.cost_usd, on_raise=self._budget_raised),
+            attachments=self._attachments,
+        )
+        await self._sitting.open()
+        await self._note_running(self._sitting.client.pid)
+        self._update()
+
+    def _launch(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: str | os.PathLike[str] | None, why: str
+    ) -> Transport:
+        process = StdioTransport(argv, env=env, cwd=cwd, holds=self._lock.fds)
+        self._lock.kept_by(process.hold)
+        return TappedTransport(process, before_open=lambda: self._note_start(process.marker, why), on_write=self._wrote)
+
+    async def _note_start(self, marker: str, why: str) -> None:
+        """Before it runs: whoever finds the session after a crash must know what to look for."""
+        self._marker = marker
+        self.journal.add(starts=[StartRow(at=time.time(), why=why, marker=marker)], durable=True)
+        await self.journal.stored()
+
+    async def _note_running(self, pid: int | None) -> None:
+        if pid is not None:
+            started = await asyncio.to_thread(process_started, pid)
+            row = StartRow(at=time.time(), why=RUNNING, marker=self._marker, pid=pid, process_started=started)
+            self.journal.add(starts=[row])
+
+    def _wrote(self, data: bytes) -> None:
+        if self._sitting is not None:
+            self._sitting.wrote(data)
+
+    async def _leave(self) -> None:
+        """End what runs, store what is left, and let go of the session. Idempotent."""
+        if self._leaving is None:
+            self._leaving = asyncio.get_running_loop().create_task(self._let_go())
+        await asyncio.shield(self._leaving)
+
+    async def _let_go(self) -> None:
+        sitting = self._sitting
+        try:
+            if sitting is not None:
+                await sitting.end()
+            self._sitting = None
+            await self._guards.close()
+            self._update()
+            await self._owned.give_up()
+        except StoreError as error:
+            logger.warning("the end of session %s could not be stored: %s", self.session_id, error)
+        finally:
+            self._lock.release()  # whatever went wrong: nothing of the session runs any more
+            self.over.set()
+            self._on_end(self)
+
+    def failed(self, error: HandrailError) -> None:
+        """The journal cannot be written any more: nothing may run that nobody could read about."""
+        logger.error("session %s stops: its journal cannot be written: %s", self.session_id, error)
+        self._start_work(self.stop())
+
+    # ------------------------------------------------------------ what people do
+
+    async def send(self, content: Any, *, actor: Actor, uuid: str | None = None) -> str:
+        """Take a message; it is stored when this returns, and sent as soon as it may be."""
+        await self._seated.wait()
+        sitting = self._live()
+        row = message_row(content, actor, uuid=uuid, at=time.time())
+        self._give_title(content)
+        sitting.outbox.accept([row])
+        await self.journal.stored()
+        return row.uuid
+
+    def send_again(self, rows: Sequence[MessageRow]) -> None:
+        """Send messages that were stored before, and never sent."""
+        self._live().outbox.accept(rows, announce=False)
+
+    async def decide(self, ask_id: str, answer: AnyAnswer, *, actor: Actor, digest: str | None) -> Decision:
+        """Answer an ask. Raises a `DecisionRefused`. The journal says what was decided when this returns."""
+        sitting = self._live()
+        decision = await sitting.client.decide(ask_id, answer, actor=actor, digest=digest)
+        sitting.asks.flush()
+        await self.journal.stored()
+        return decision
+
+    async def interrupt(self) -> None:
+        """Stop what runs now; the session goes on."""
+        await self._live().client.interrupt()
+
+    async def control(self, subtype: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Make any control request."""
+        return await self._live().client.control(subtype, **fields)
+
+    async def set_permission_mode(self, mode: str) -> None:
+        await self._live().client.set_permission_mode(mode)
+
+    async def set_model(self, model: str | None) -> None:
+        await self._live().client.set_model(model)
+
+    async def answer_lost(self, ask_id: str, answer: AnyAnswer, *, actor: Actor, digest: str | None) -> None:
+        """Answer an ask whose process has ended: Claude is told, and exactly the call that was allowed may pass once.
+
+        Raises `AskClosed` or `StaleDigest`.
+        """
+        async with self._answering_lost:
+            row = await self._lost_ask(ask_id, digest)
+            ask = ask_of(msgspec.json.decode(row.body))
+            encoded = encode_answer(answer)
+            answered = msgspec.structs.replace(
+                row,
+                state="resumed",
+                answer=msgspec.json.encode(encoded),
+                decided_by=actor.name,
+                surface=actor.surface,
+                decided_at=time.time(),
+            )
+            closed = AskClosed(ask_id=ask_id, outcome="resumed", answer=encoded, by=actor.name, surface=actor.surface)
+            self.journal.add([closed], asks=[answered], durable=True)
+            await self.journal.stored()
+        grant = OnceGrant.for_answer(ask, answer, actor)
+        if grant is not None:
+            self._grants.append(grant)
+        await self.send(message_about(ask, answer), actor=actor)
+
+    async def _lost_ask(self, ask_id: str, digest: str | None) -> AskRow:
+        row = next((row for row in await self._store.asks(self.session_id) if row.id == ask_id), None)
+        if row is None or row.state not in ("lost", "unsent"):
+            state = row.state if row is not None else "unknown"
+            by = f", by {row.decided_by}" if row is not None and row.decided_by else ""
+            raise errors.AskClosed(f"the ask {ask_id} cannot be answered any more: it is {state}{by}", state=state)
+        if digest is not None and digest != row.digest:
+            raise StaleDigest("the digest is not that of this ask: look again")
+        return row
+
+    def rename(self, title: str, *, by: str = "") -> None:
+        """Give the session another title."""
+        self._title = title
+        self.journal.add([Titled(title=title, by=by)], session={"title": title})
+
+    def note(self, text: str, *, warning: bool = False) -> None:
+        """Put a remark of Handrail's own into the journal."""
+        kind: Literal["warning", "note"] = "warning" if warning else "note"
+        run = self._sitting.translator.run if self._sitting is not None else None
+        self.journal.add([Action(id=f"{kind}-{uuid4().hex}", kind=kind, title=text, phase="completed", run=run)])
+
+    @property
+    def title(self) -> str:
+        return self._title
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the CLI is gone, or about to be: nothing more can be done with it."""
+        return self._stopping or self._leaving is not None
+
+    def _live(self) -> Sitting:
+        if self._sitting is None or self._stopping:
+            raise SessionNotLive(f"no CLI runs for session {self.session_id[:8]}: resume it first")
+        return self._sitting
+
+    def _give_title(self, content: Any) -> None:
+        if not self._title:
+            title = title_from(content)
+            if title:
+                self.rename(title)
+
+    # ------------------------------------------------------------ what happens (called by the sitting)
+
+    def happened(self, items: Sequence[Item]) -> None:
+        """These are in the journal."""
+        self._guards.see(items)
+        for item in items:
+            match item:
+                case Started(resume=resume, meta=meta):
+                    if meta is not None and meta.model:
+                        self.journal.add(session={"model": meta.model})
+                    self._rekey(resume)
+                case SessionRekeyed(resume=resume):
+                    self._rekey(resume)
+                case ModelChanged(model=model):
+                    self.journal.add(session={"model": model})
+                case Completed(ok=ok):
+                    self._last_ok = ok
+        self._follow_up()
+        self._update()
+
+    def asked(self, ask: Ask) -> None:
+        """Something waits for an answer: perhaps one that was given before the process ended."""
+        grant = next((grant for grant in self._grants if grant.fits(ask)), None)
+        if grant is not None:
+            self._grants.remove(grant)
+            self._start_work(self._use(grant, ask))
+        self._update()
+
+    def gone(self, error: Exception | None) -> None:
+        """The CLI is gone."""
+        self.died = error is not None
+        if not self._succeeding:
+            self._stopping = True
+            self._start_work(self._leave())
+
+    async def _use(self, grant: OnceGrant, ask: Ask) -> None:
+        try:
+            await self.decide(ask.id, Allow(), actor=grant.actor, digest=ask.digest)
+        except HandrailError as error:
+            logger.info("what was allowed before the process ended was not used: %s", error)
+
+    def _rekey(self, cli_session_id: str | None) -> None:
+        """The CLI's own id of the conversation is another one: the lock follows it."""
+        if cli_session_id is None or cli_session_id == self._cli_session_id:
+            return
+        self._cli_session_id = cli_session_id
+        self.journal.add(session={"cli_session_id": cli_session_id})
+        self._start_work(self._lock_also(cli_session_id))
+
+    async def _lock_also(self, cli_session_id: str) -> None:
+        try:
+            await self._lock.follow(cli_session_id)
+        except SessionError as error:
+            self.note(f"another process holds the conversation that this one became: {error}", warning=True)
+
+    def _follow_up(self) -> None:
+        sitting = self._sitting
+        if sitting is None or self._stopping or self._succeeding:
+            return
+        if sitting.translator.fatal:
+            self._start_work(self.stop())
+        elif sitting.client.successor is not None and sitting.translator.run is None:
+            self._succeeding = True
+            self._start_work(self._succeed(sitting, sitting.client.successor))
+
+    async def _succeed(self, sitting: Sitting, successor: Successor) -> None:
+        """Carry an approved plan out in a conversation that knows nothing else: another CLI, the same session."""
+        self._seated.clear()
+        try:
+            await sitting.end()
+            previous, cli_session_id = self._cli_session_id, str(uuid4())
+            await self._lock.follow(cli_session_id)
+            self._cli_session_id = cli_session_id
+            self.policy = successor.policy or self.policy
+            rekeyed = SessionRekeyed(resume=cli_session_id, previous=previous, reason="fresh context")
+            self.journal.add([rekeyed], session={"cli_session_id": cli_session_id})
+            await self._sit_down(for_new(successor.options, cli_session_id), "fresh context")
+            self._succeeding = False
+            self._seated.set()
+            await self.send(successor.prompt, actor=PLAN_APPROVED)
+        except HandrailError as error:
+            self.note(f"the plan could not be carried out in a fresh context: {error}", warning=True)
+            self._start_work(self._leave())
+        finally:
+            self._succeeding = False
+            self._seated.set()
+
+    # ------------------------------------------------------------ guards
+
+    def _budget_raised(self, limit: float) -> None:
+        """A person allowed more, which is to hold after a resume as well."""
+        self.settings = msgspec.structs.replace(self.settings, budget=limit)
+        self.journal.add(session={"settings": encode_settings(self.settings)})
+
+    def _stalled(self, stall: Stalled) -> None:
+        self.journal.add([stall.warning()])
+        if self._guards.limits.on_stall == "interrupt":
+            self._start_work(self.interrupt())
+        elif self._guards.limits.on_stall == "stop":
+            self._start_work(self.stop())
+
+    # ------------------------------------------------------------ status
+
+    def _update(self) -> None:
+        status = self._current_status()
+        if status != self._status:
+            self._status = status
+            self.journal.add(session={"status": status})
+
+    def _current_status(self) -> str:
+        sitting = self._sitting
+        if sitting is None:
+            return "failed" if self.died else "stopped"
+        if sitting.asks.waiting:
+            return "needs_you"
+        if sitting.translator.run is not None:
+            return "running"
+        return "failed" if self._last_ok is False else "idle"
+
+    def _start_work(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._worked)
+
+    def _worked(self, task: asyncio.Task[Any]) -> None:
+        self._work.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("session %s: something failed that nobody waits for", self.session_id, exc_info=error)

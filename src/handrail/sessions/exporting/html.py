@@ -1,0 +1,222 @@
+"""A session as one HTML file: no script, nothing from elsewhere, to be read on a desk, a phone or paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from handrail.events.model import Event, Thinking
+from handrail.events.resume import resume_line
+from handrail.sessions.exporting.decisions import ask_heading, ask_sections, verdict
+from handrail.sessions.exporting.html_pieces import code_html, line_html, output_html, picture_html, prose_html
+from handrail.sessions.exporting.remarks import Tone
+from handrail.sessions.exporting.sections import (
+    Code,
+    Lines,
+    Output,
+    Picture,
+    Prose,
+    Section,
+    call_line,
+    content_sections,
+    given_sections,
+    result_sections,
+)
+from handrail.sessions.exporting.story import Asked, Call, Item, Message, Remark, RunEnd, RunStart, Speech, tell
+from handrail.sessions.exporting.words import clock, cost, duration, iso, moment, run_summary, title_of
+from handrail.store.base import SessionRow
+
+__all__ = ["export_html"]
+
+SIGNS: dict[Tone, str] = {"quiet": "·", "running": "⏺", "done": "✓", "failed": "✗", "needs_you": "⚠", "plan": "▤"}
+TONE_OF_CALL: dict[str, Tone] = {"done": "done", "failed": "failed", "unfinished": "quiet", "running": "quiet"}
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+"""What a browser may do with the page, should anything have slipped through: show it."""
+
+
+def export_html(row: SessionRow, events: Iterable[Event]) -> str:
+    """The session as one page."""
+    writer = _Writer(row.cwd)
+    parts = [_head(row), "<main>", _header(row)]
+    for item in tell(events):
+        parts += writer.write(item)
+    parts += [writer.end(), "</main>", _footer(row), "</body>", "</html>"]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _head(row: SessionRow) -> str:
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f"<title>{line_html(title_of(row))}</title>\n<style>\n{_stylesheet()}</style>\n</head>\n<body>"
+    )
+
+
+@cache
+def _stylesheet() -> str:
+    return files(__package__).joinpath("page.css").read_text("utf-8")
+
+
+def _header(row: SessionRow) -> str:
+    facts = [
+        ("Directory", f"<code>{line_html(row.cwd)}</code>"),
+        ("Model", line_html(row.model)),
+        ("Began", _time(row.created_at, moment(row.created_at))),
+        ("Last change", _time(row.updated_at, moment(row.updated_at))),
+        ("Cost", cost(row.cost_usd) if row.cost_usd else ""),
+        ("Session", f"<code>{line_html(row.id)}</code>"),
+    ]
+    shown = "\n".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts if value)
+    return f"<header>\n<h1>{line_html(title_of(row))}</h1>\n<dl>\n{shown}\n</dl>\n</header>"
+
+
+def _footer(row: SessionRow) -> str:
+    if row.cli_session_id is None:
+        return ""
+    return f"<footer>Go on with <code>{line_html(resume_line(row.cli_session_id))}</code></footer>"
+
+
+class _Writer:
+    def __init__(self, cwd: str) -> None:
+        self._cwd = cwd
+        self._in_run = False
+
+    def write(self, item: Item) -> Iterator[str]:
+        """The HTML of an item."""
+        write: dict[type[Any], Callable[[Any], Iterator[str]]] = {
+            RunStart: self._run_start,
+            RunEnd: self._run_end,
+            Message: self._message,
+            Speech: self._speech,
+            Remark: self._remark,
+            Asked: self._asked,
+            Call: self._call,
+        }
+        return write[type(item)](item)
+
+    def end(self) -> str:
+        """What closes the last run, if it has not ended."""
+        return "</section>" if self._in_run else ""
+
+    def _run_start(self, item: RunStart) -> Iterator[str]:
+        if self._in_run:
+            yield "</section>"
+        self._in_run = True
+        number = item.event.run
+        name = "Run" if number is None else f"Run {number}"
+        anchor = "" if number is None else f' id="run-{number}"'
+        cause = " · by itself" if item.event.cause == "background" else ""
+        yield f"<section{anchor}>"
+        yield f"<h2>{name}{cause} · {_time(item.event.at, moment(item.event.at))}</h2>"
+
+    def _run_end(self, item: RunEnd) -> Iterator[str]:
+        tone: Tone = "done" if item.event.ok else "failed"
+        yield f'<p class="end">{_sign(tone)} {escape(run_summary(item.event))}</p>'
+        if item.event.error:
+            yield output_html(item.event.error)
+        if self._in_run:
+            yield "</section>"
+        self._in_run = False
+
+    def _message(self, item: Message) -> Iterator[str]:
+        event = item.event
+        via = f" · {line_html(event.surface)}" if event.surface else ""
+        who = f"<b>{line_html(event.by or 'You')}</b>{via} · {_time(event.at, clock(event.at))}"
+        body = "".join(_section(section) for section in content_sections(event.content))
+        yield f'<article class="message"><p class="who">{who}</p>{body}</article>'
+
+    def _speech(self, item: Speech) -> Iterator[str]:
+        event = item.event
+        if isinstance(event, Thinking):
+            yield from self._thought(event)
+            return
+        cut = '<p class="quiet">(cut off here)</p>' if event.partial else ""
+        within = f'<p class="who">{line_html(item.within)}</p>' if item.within else ""
+        yield f'<article class="claude">{within}{prose_html(event.text)}{cut}</article>'
+
+    def _thought(self, event: Thinking) -> Iterator[str]:
+        if event.redacted:
+            yield '<p class="quiet">(a thought that the API keeps to itself)</p>'
+        elif event.text.strip():
+            yield _details('<span class="quiet">Thought</span>', prose_html(event.text), "thought")
+
+    def _remark(self, item: Remark) -> Iterator[str]:
+        line = f"{_sign(item.tone)} {line_html(item.text)}"
+        if item.detail:
+            yield _details(line, output_html(item.detail), "remark")
+        else:
+            yield f'<p class="remark">{line}</p>'
+
+    def _call(self, call: Call) -> Iterator[str]:
+        label, line = call_line(call, self._cwd)
+        about = f" <code>{line_html(line)}</code>" if line else ""
+        within = f' <span class="quiet">in {line_html(call.within)}</span>' if call.within else ""
+        body = "".join(_section(section) for section in given_sections(call))
+        body += "\n".join(part for item in call.inside for part in self.write(item))
+        body += "".join(_section(section) for section in result_sections(call))
+        summary = f"{_sign(TONE_OF_CALL[call.state])} <b>{escape(label)}</b>{about}{within}{_took(call)}"
+        yield _details(summary, body, "call")
+        for asked in call.asked:
+            yield self._ask(asked, inside_call=True)
+
+    def _asked(self, asked: Asked) -> Iterator[str]:
+        yield self._ask(asked, inside_call=False)
+
+    def _ask(self, asked: Asked, *, inside_call: bool) -> str:
+        what = "".join(_section(section) for section in ask_sections(asked, inside_call=inside_call))
+        heading = line_html(ask_heading(asked, inside_call=inside_call))
+        decided = verdict(asked)
+        by = f" by {line_html(decided.who)}" if decided.who else ""
+        when = f' <span class="quiet">{escape(decided.when)}</span>' if decided.when else ""
+        answer = "".join(_section(section) for section in decided.sections)
+        return (
+            f'<aside class="ask {"plan" if asked.opened.kind == "plan" else "needs_you"}">'
+            f'<p class="who">{_sign("needs_you")} {heading}</p>{what}'
+            f"<p>{_sign(decided.tone)} <b>{line_html(decided.words)}</b>{by}{when}</p>{answer}</aside>"
+        )
+
+
+# ---------------------------------------------------------------- pieces
+
+
+def _time(at: float, shown: str) -> str:
+    return f'<time datetime="{iso(at)}">{shown}</time>'
+
+
+def _sign(tone: Tone) -> str:
+    return f'<span class="sign {tone}" aria-hidden="true">{SIGNS[tone]}</span>'
+
+
+def _took(call: Call) -> str:
+    if call.ended is None or not call.started.at or call.ended.at - call.started.at < 0.1:
+        return ""
+    return f' <span class="took">{duration(call.ended.at - call.started.at)}</span>'
+
+
+def _details(summary: str, body: str, kind: str) -> str:
+    if not body:
+        return f'<p class="{kind}">{summary}</p>'
+    return f'<details class="{kind}"><summary>{summary}</summary>\n<div class="body">{body}</div></details>'
+
+
+def _section(section: Section) -> str:
+    match section:
+        case Code(text=text, language=language, file_name=name, label=label):
+            return _label(label) + code_html(text, language, name)
+        case Output(text=text, label=label):
+            return _label(label) + output_html(text) if text.strip() else '<p class="quiet">no output</p>'
+        case Prose(text=text, label=label):
+            return f'{_label(label)}<div class="prose">{prose_html(text)}</div>'
+        case Lines(lines=lines, label=label):
+            return _label(label) + "<ul>" + "".join(f"<li>{line_html(line)}</li>" for line in lines) + "</ul>"
+        case Picture(media_type=media_type, data=data):
+            return picture_html(media_type, data)
+
+
+def _label(label: str) -> str:
+    return f'<p class="label">{line_html(label)}</p>' if label else ""

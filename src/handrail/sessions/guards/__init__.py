@@ -1,0 +1,1 @@
+"""Guards: what keeps sessions from stalling unseen, from costing too much, and from being too many."""

@@ -1,0 +1,1 @@
+"""Notifications: how they get out, by a command or a webhook."""

@@ -1,0 +1,269 @@
+"""The journal of a live session: numbers what happens, has it stored, and only then shows it to readers.
+
+`add` never waits. What is added while the store is busy goes into the next batch, so a session has at most one batch
+on its way, and many sessions share commits in the store. If the store fails, the journal keeps what it has and tries
+again: the session goes on, and its readers see nothing that could get lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from handrail.errors import Fenced, StoreError
+from handrail.events.codec import encode_event, searchable_text
+from handrail.events.model import Completed, Delta, Event, Started
+from handrail.sessions.feed import Feed, Item
+from handrail.store.base import AskRow, Batch, EventRow, FrameRow, Lease, MessageRow, RunRow, StartRow, Store
+
+__all__ = ["Journal"]
+
+logger = logging.getLogger("handrail.journal")
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+HOLDS_AT_MOST = 64 * 1024 * 1024
+"""How much the journal keeps while the store cannot be written, before the session has to stop."""
+CLOSING_PATIENCE = 10.0
+A_DELTA = 200
+
+
+class Journal:
+    """What happens in one session, in order. Owned by whoever holds the session's lease.
+
+    `on_failure` is called once, with the reason, when nothing can be stored any more: another owner has taken over, or
+    the store has failed for too long.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        lease: Lease,
+        feed: Feed,
+        *,
+        runs: int = 0,
+        cost_usd: float = 0.0,
+        on_failure: Callable[[StoreError], None] = lambda error: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.seq = lease.last_seq
+        """The number of the last event that was added."""
+        self.runs = runs
+        """How many runs there were."""
+        self.cost_usd = cost_usd
+        self.trouble: StoreError | None = None
+        """Why nothing is being stored at the moment."""
+        self._store = store
+        self.lease = lease
+        self._feed = feed
+        self._on_failure = on_failure
+        self._clock = clock
+        self._batch = _new_batch()
+        self._empty = True
+        self._outbox: list[tuple[Item, int]] = []
+        self._held = 0
+        self._open_run: RunRow | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._added = self._done = 0
+        self._failed: StoreError | None = None
+        feed.begin(lease.last_seq)
+
+    # ------------------------------------------------------------ adding
+
+    def add(
+        self,
+        items: Iterable[Item] = (),
+        *,
+        asks: Sequence[AskRow] = (),
+        messages: Sequence[MessageRow] = (),
+        starts: Sequence[StartRow] = (),
+        session: dict[str, Any] | None = None,
+        durable: bool = False,
+    ) -> None:
+        """Take events and what belongs to them. Everything of one call is stored together, or not at all."""
+        for item in items:
+            if isinstance(item, Delta):
+                force_setattr(item, "after", self.seq)
+                self._outbox.append((item, A_DELTA))
+            else:
+                self._number(item)
+        self._extend("asks", asks)
+        self._extend("messages", messages)
+        self._extend("starts", starts)
+        if session:
+            self._batch.session |= session
+            self._empty = False
+        self._batch.durable |= durable
+        self._added += 1
+        self._go_on()
+
+    def reopen(self, run: RunRow | None) -> None:
+        """Take up a run that an earlier owner began, so that it can be completed."""
+        self._open_run = run
+
+    def keep(self, direction: str, line: bytes) -> None:
+        """Keep a line of the wire as it was. It is stored with what is added next."""
+        frame = FrameRow(direction=direction, at=self._clock(), line=line, after=self.seq)  # type: ignore[arg-type]
+        self._extend("frames", (frame,))
+        self._held += len(line)
+
+    async def stored(self) -> None:
+        """Wait until everything that was added is stored. Raises what keeps it from being stored for good."""
+        if self._failed is not None:
+            raise self._failed.with_traceback(None)
+        if self._done >= self._added:
+            return
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append((self._added, future))
+        await future
+
+    async def close(self) -> None:
+        """Store what is left. Raises `StoreError` if that cannot be done now."""
+        self._go_on()
+        try:
+            async with asyncio.timeout(CLOSING_PATIENCE):
+                while self._writing is not None:
+                    await asyncio.shield(self._writing)
+        except TimeoutError:
+            if self._writing is not None:
+                self._writing.cancel()
+            raise (self.trouble or StoreError("the journal could not be written in time")).with_traceback(
+                None
+            ) from None
+        if self._failed is not None:
+            raise self._failed.with_traceback(None)
+
+    def _number(self, event: Event) -> None:
+        self.seq += 1
+        force_setattr(event, "seq", self.seq)
+        if not event.at:
+            force_setattr(event, "at", self._clock())
+        body = encode_event(event)
+        row = EventRow(
+            seq=event.seq,
+            at=event.at,
+            type=str(event.__struct_config__.tag),
+            body=body,
+            run=event.run,
+            text=searchable_text(event),
+        )
+        self._extend("events", (row,))
+        self._outbox.append((event, len(body)))
+        self._held += len(body)
+        if isinstance(event, Started | Completed):
+            self._bracket(event)
+
+    def _bracket(self, event: Started | Completed) -> None:
+        if isinstance(event, Started):
+            self.runs = event.run or self.runs + 1
+            self._open_run = RunRow(number=self.runs, started_seq=event.seq, started_at=event.at)
+        else:
+            begun = self._open_run or RunRow(number=event.run or self.runs, started_seq=event.seq, started_at=event.at)
+            self._open_run = msgspec.structs.replace(
+                begun, completed_seq=event.seq, completed_at=event.at, ok=event.ok, cost_usd=event.cost_usd
+            )
+            self.cost_usd += event.cost_usd
+            self._batch.session["cost_usd"] = self.cost_usd
+        self._extend("runs", (self._open_run,))
+
+    def _extend(self, kind: str, rows: Sequence[Any]) -> None:
+        if rows:
+            getattr(self._batch, kind).extend(rows)
+            self._empty = False
+
+    # ------------------------------------------------------------ storing, then showing
+
+    def _go_on(self) -> None:
+        if self._writing is not None or self._failed is not None:
+            return
+        if self._empty:
+            self._show(self._take()[1])  # deltas alone: everything before them is stored
+            self._done = self._added
+        else:
+            self._writing = asyncio.get_running_loop().create_task(self._write())
+
+    async def _write(self) -> None:
+        try:
+            while not self._empty and self._failed is None:
+                added = self._added
+                batch, outbox = self._take()
+                batch.session.setdefault("updated_at", self._clock())
+                await self._store_patiently(batch)
+                if self._failed is None:
+                    self._show(outbox)
+                    self._settle(added)
+        finally:
+            self._writing = None
+        self._show_the_rest()
+
+    def _show_the_rest(self) -> None:
+        """Deltas that came while the last batch was on its way."""
+        if self._failed is None and self._empty:
+            self._show(self._take()[1])
+            self._settle(self._added)
+
+    def _take(self) -> tuple[Batch, list[tuple[Item, int]]]:
+        taken = self._batch, self._outbox
+        self._batch, self._outbox, self._empty, self._held = _new_batch(), [], True, 0
+        return taken
+
+    async def _store_patiently(self, batch: Batch) -> None:
+        pause = FIRST_PAUSE
+        held = self._held
+        while True:
+            try:
+                await self._store.append(self.lease, batch)
+            except Fenced as error:
+                self._fail(error)
+                return
+            except StoreError as error:
+                self._trouble_is(error)
+                if held + self._held > HOLDS_AT_MOST:
+                    self._fail(error)
+                    return
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+            except Exception as error:  # a fault of the store itself: what was added must not vanish unseen
+                logger.exception("the journal of %s cannot be written", self.lease.session_id)
+                self._fail(StoreError(f"the store failed: {type(error).__name__}: {error}"))
+                return
+            else:
+                if self.trouble is not None:
+                    logger.warning("the journal of %s is being written again", self.lease.session_id)
+                self.trouble = None
+                return
+
+    def _trouble_is(self, error: StoreError) -> None:
+        if self.trouble is None:
+            logger.warning("the journal of %s cannot be written now: %s", self.lease.session_id, error)
+        self.trouble = error
+
+    def _fail(self, error: StoreError) -> None:
+        self._failed = error
+        for _, future in self._waiting:
+            if not future.done():
+                future.set_exception(error)
+        self._waiting.clear()
+        self._on_failure(error)
+
+    def _show(self, outbox: list[tuple[Item, int]]) -> None:
+        if outbox:
+            self._feed.publish(outbox)
+
+    def _settle(self, added: int) -> None:
+        self._done = added
+        while self._waiting and self._waiting[0][0] <= added:
+            future = self._waiting.pop(0)[1]
+            if not future.done():
+                future.set_result(None)
+
+
+def _new_batch() -> Batch:
+    return Batch(events=[], asks=[], messages=[], runs=[], frames=[], starts=[])

@@ -1,0 +1,92 @@
+"""What is remembered of a session so that its CLI can be started again, also by another process after a reboot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from handrail.policy.storage.loading import Asked
+from handrail.protocol.options import Options
+from handrail.transports.redact import is_secret_name
+
+__all__ = ["SessionSettings", "decode_settings", "encode_settings", "for_fork", "for_new", "for_resume"]
+
+OF_ONE_LAUNCH = frozenset(
+    {"resume", "resume_at", "resume_drops_turn", "continue_conversation", "fork_session", "session_id"}
+)
+
+
+class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a session is run. `policy` is what was asked of the policy files; None means a session without a policy."""
+
+    options: Options = Options()
+    policy: Asked | None = None
+    budget: float | None = None
+    worktree: dict[str, Any] | None = None
+
+
+def encode_settings(settings: SessionSettings) -> bytes:
+    """`settings` as JSON, without secrets and without what cannot be written down (servers inside a process)."""
+    options = {
+        name: value
+        for name, value in msgspec.structs.asdict(settings.options).items()
+        if name not in OF_ONE_LAUNCH and value != getattr(Options(), name)
+    }
+    if "env" in options:
+        options["env"] = {name: value for name, value in options["env"].items() if not is_secret_name(name)}
+    if isinstance(options.get("mcp_servers"), Mapping):
+        options["mcp_servers"] = {name: each for name, each in options["mcp_servers"].items() if not _in_process(each)}
+    stored = {
+        "options": options,
+        "policy": settings.policy,
+        "budget": settings.budget,
+        "worktree": settings.worktree,
+    }
+    return msgspec.json.encode(stored, enc_hook=_plain)
+
+
+def decode_settings(stored: bytes) -> SessionSettings:
+    """The settings that `encode_settings` wrote. An option of a newer Handrail is left out."""
+    found = msgspec.json.decode(stored)
+    known = set(Options.__struct_fields__)
+    policy = found.get("policy")
+    return SessionSettings(
+        options=Options(**{name: value for name, value in (found.get("options") or {}).items() if name in known}),
+        policy=msgspec.convert(policy, Asked) if policy is not None else None,
+        budget=found.get("budget"),
+        worktree=found.get("worktree"),
+    )
+
+
+def for_new(options: Options, cli_session_id: str) -> Options:
+    """Start a conversation whose id is known beforehand, so that it can be locked before the CLI runs."""
+    return _streaming(options, session_id=options.session_id or cli_session_id)
+
+
+def for_resume(options: Options, cli_session_id: str) -> Options:
+    """Go on with a conversation."""
+    return _streaming(options, resume=cli_session_id, session_id=None)
+
+
+def for_fork(options: Options, cli_session_id: str) -> Options:
+    """Go on with a copy of a conversation."""
+    return _streaming(options, resume=cli_session_id, fork_session=True, session_id=None)
+
+
+def _streaming(options: Options, **changes: Any) -> Options:
+    cleared = {"continue_conversation": False, "fork_session": False, "resume": None}
+    return msgspec.structs.replace(options, **{**cleared, "include_partial_messages": True, **changes})
+
+
+def _in_process(server: Any) -> bool:
+    return not isinstance(server, Mapping) or server.get("type") == "sdk"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, PurePath | os.PathLike):
+        return os.fspath(value)
+    raise NotImplementedError(f"{type(value).__name__} cannot be stored")

@@ -1,0 +1,123 @@
+"""Brings the journal of a session to an honest end after its owner died: killed, crashed, or the machine rebooted.
+
+Whatever was open is closed, in words that say why; nothing is sent, and nothing is guessed. A local CLI dies with its
+owner, so what waited for an answer is lost; a decision that was stored but may not have reached the CLI is unsent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from handrail.events.codec import decode_event
+from handrail.events.model import Action, AskClosed, Completed, Event, ProcessExited, Prompt, Task
+from handrail.sessions.journal import Journal
+from handrail.store.base import AskRow, EventRow, MessageRow, RunRow, SessionRow, Store
+
+__all__ = ["recover"]
+
+PAGE = 1_000
+CRASHED = "Handrail ended before Claude Code was done, and Claude Code with it"
+OPENABLE = frozenset({"action", "task", "process_exited"})
+
+
+@dataclass(slots=True)
+class _Open:
+    """What has begun and not ended."""
+
+    actions: dict[str, Action] = field(default_factory=dict)
+    tasks: dict[str, Task] = field(default_factory=dict)
+
+    def see(self, event: Event) -> None:
+        match event:
+            case Action(phase="completed"):
+                self.actions.pop(event.id, None)
+            case Action(phase="started"):
+                self.actions[event.id] = event
+            case Task(phase="completed"):
+                self.tasks.pop(event.id, None)
+            case Task():
+                self.tasks[event.id] = event
+            case ProcessExited():
+                self.actions.clear()
+                self.tasks.clear()
+
+
+async def recover(store: Store, row: SessionRow, journal: Journal) -> None:
+    """Close what the last owner of `row` left open. Its processes must have ended."""
+    runs = await store.runs(row.id)
+    run = next((each for each in reversed(runs) if each.completed_seq is None), None)
+    journal.reopen(run)
+    found = await _left_open(store, row.id)
+    asks = await store.asks(row.id, states=("pending", "decided"))
+    messages = await store.messages(row.id, states=("sent", "started"))
+    now = time.time()
+    closed_asks = [_closed(ask, now) for ask in asks]
+    events: list[Event] = [
+        *(_failed_action(action) for action in found.actions.values()),
+        *(_failed_task(task) for task in found.tasks.values()),
+        *(_closing(ask, run.number if run else None) for ask in closed_asks),
+        *_completed(run, row),
+        *(_lost(message) for message in messages),
+        ProcessExited(reason=CRASHED),
+    ]
+    journal.add(
+        events,
+        asks=closed_asks,
+        messages=[msgspec.structs.replace(message, state="lost") for message in messages],
+        session={"status": "failed" if run else "stopped"},
+        durable=True,
+    )
+    await journal.stored()
+
+
+async def _left_open(store: Store, session_id: str) -> _Open:
+    found = _Open()
+    after = 0
+    while page := await store.read(session_id, after=after, limit=PAGE):
+        after = page[-1].seq
+        for event in _decoded(page):
+            found.see(event)
+    return found
+
+
+def _decoded(page: Iterable[EventRow]) -> Iterable[Event]:
+    return (decode_event(row.body) for row in page if row.type in OPENABLE)
+
+
+def _failed_action(action: Action) -> Action:
+    return msgspec.structs.replace(action, seq=0, at=0.0, phase="completed", ok=False, detail={"reason": CRASHED})
+
+
+def _failed_task(task: Task) -> Task:
+    return msgspec.structs.replace(task, seq=0, at=0.0, phase="completed", ok=False, status="lost", summary=CRASHED)
+
+
+def _closed(ask: AskRow, now: float) -> AskRow:
+    return msgspec.structs.replace(ask, state="unsent" if ask.state == "decided" else "lost", closed_at=now)
+
+
+def _closing(ask: AskRow, run: int | None) -> AskClosed:
+    return AskClosed(
+        run=run,
+        ask_id=ask.id,
+        outcome="unsent" if ask.state == "unsent" else "lost",
+        answer=msgspec.json.decode(ask.answer) if ask.answer else None,
+        by=ask.decided_by,
+        surface=ask.surface,
+        decided_at=ask.decided_at,
+        message=CRASHED,
+    )
+
+
+def _completed(run: RunRow | None, row: SessionRow) -> list[Event]:
+    if run is None:
+        return []
+    return [Completed(run=run.number, ok=False, error=CRASHED, resume=row.cli_session_id, subtype="process_lost")]
+
+
+def _lost(message: MessageRow) -> Prompt:
+    return Prompt(uuid=message.uuid, state="lost", by=message.by, surface=message.surface, reason=CRASHED)

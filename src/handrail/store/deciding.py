@@ -1,0 +1,115 @@
+"""Asks and messages: the one decision that an ask gets, and what is known of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from handrail.errors import AlreadyDecided, AskClosed, DecisionRefused, StaleDigest
+from handrail.store.artefacts import fetcher, unpack
+from handrail.store.base import AskRow, AskRowState, DecisionRow, MessageRow, MessageState
+from handrail.store.reading import snapshot
+from handrail.store.rows import placeholders
+
+__all__ = ["decide", "find_asks", "read_asks", "read_messages"]
+
+_ASK_COLUMNS = (
+    "session_id, id, kind, digest, title, body, cuts, opened_at, "
+    "state, answer, decided_by, surface, decided_at, closed_at"
+)
+_WHY_CLOSED = {
+    "cancelled": "Claude Code no longer wants an answer",
+    "expired": "nobody answered in time",
+    "lost": "the process that asked has ended",
+}
+
+
+def decide(connection: sqlite3.Connection, decision: DecisionRow) -> None:
+    changed = connection.execute(
+        "UPDATE asks SET state = 'decided', answer = ?, decided_by = ?, surface = ?, decided_at = ? "
+        "WHERE session_id = ? AND id = ? AND state = 'pending' AND digest = ?",
+        (
+            decision.answer,
+            decision.decided_by,
+            decision.surface,
+            decision.decided_at,
+            decision.session_id,
+            decision.ask_id,
+            decision.digest,
+        ),
+    )
+    if not changed.rowcount:
+        raise _refusal(connection, decision)
+
+
+def _refusal(connection: sqlite3.Connection, decision: DecisionRow) -> DecisionRefused:
+    row = connection.execute(
+        "SELECT state, answer, decided_by, surface, decided_at FROM asks WHERE session_id = ? AND id = ?",
+        (decision.session_id, decision.ask_id),
+    ).fetchone()
+    if row is None:
+        return AskClosed(f"there is no ask {decision.ask_id!r} in session {decision.session_id}", state="unknown")
+    state, answer, decided_by, surface, decided_at = row
+    if state == "pending":
+        return StaleDigest("the digest is not that of this ask: what was shown is not what is asked; look again")
+    if answer is None:
+        return AskClosed(f"this ask is closed: {_WHY_CLOSED.get(state, state)}", state=state)
+    actor = f"{decided_by} ({surface})" if surface else decided_by
+    when = datetime.fromtimestamp(decided_at or 0.0, UTC).isoformat(sep=" ", timespec="seconds")
+    return AlreadyDecided(f"already decided by {actor}, {when}", actor=actor, at=decided_at or 0.0)
+
+
+def read_asks(connection: sqlite3.Connection, session_id: str | None, states: Sequence[AskRowState]) -> list[AskRow]:
+    conditions = ["TRUE"]
+    values: list[str] = []
+    if session_id is not None:
+        conditions.append("session_id = ?")
+        values.append(session_id)
+    if states:
+        conditions.append(f"state IN ({placeholders(states)})")
+        values += states
+    return _asks_where(connection, " AND ".join(conditions), values)
+
+
+def find_asks(connection: sqlite3.Connection, reference: str) -> list[AskRow]:
+    return _asks_where(connection, "substr(id, 1, ?) = ?", (len(reference), reference)) if reference else []
+
+
+def _asks_where(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> list[AskRow]:
+    statement = f"SELECT {_ASK_COLUMNS} FROM asks WHERE {condition} ORDER BY opened_at, session_id, id"  # noqa: S608
+    with snapshot(connection):
+        fetch = fetcher(connection)
+        return [
+            AskRow(
+                session_id=row[0],
+                id=row[1],
+                kind=row[2],
+                digest=row[3],
+                title=row[4],
+                body=unpack(row[5], row[6], fetch),
+                opened_at=row[7],
+                state=row[8],
+                answer=row[9],
+                decided_by=row[10],
+                surface=row[11],
+                decided_at=row[12],
+                closed_at=row[13],
+            )
+            for row in connection.execute(statement, values).fetchall()
+        ]
+
+
+def read_messages(connection: sqlite3.Connection, session_id: str, states: Sequence[MessageState]) -> list[MessageRow]:
+    chosen = f"AND state IN ({placeholders(states)})" if states else ""
+    statement = (
+        "SELECT uuid, content, cuts, at, state, sent_by, surface FROM messages "  # noqa: S608 - placeholders only
+        f"WHERE session_id = ? {chosen} ORDER BY id"
+    )
+    with snapshot(connection):
+        fetch = fetcher(connection)
+        return [
+            MessageRow(uuid=uuid, content=unpack(content, cuts, fetch), at=at, state=state, by=by, surface=surface)
+            for uuid, content, cuts, at, state, by, surface in connection.execute(statement, (session_id, *states))
+        ]

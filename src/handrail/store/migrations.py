@@ -1,0 +1,70 @@
+"""How a database of an older Handrail becomes one of this: named steps, in order. The first makes the tables.
+
+A step is never changed once it was released; what comes later is a new one at the end. A database's version is the
+number of steps that it has seen.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from handrail.errors import StoreError, StoreTooNew
+from handrail.store.faults import store_error
+from handrail.store.schema import APPLICATION_ID, TABLES
+
+__all__ = ["MIGRATIONS", "SCHEMA_VERSION", "Migration", "check_version", "migrate"]
+
+Migration: TypeAlias = Callable[[sqlite3.Connection], None]
+"""Changes tables inside a transaction that is not its own. Its name says what it does."""
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    for statement in TABLES:
+        connection.execute(statement)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_tables,)
+SCHEMA_VERSION = len(MIGRATIONS)
+
+
+def check_version(found: int, known: int, path: str) -> None:
+    """Raises `StoreTooNew` if this Handrail is too old for the database."""
+    if found > known:
+        raise StoreTooNew(
+            f"{path} was written by a newer Handrail (its version is {found}, this one knows {known}): "
+            "upgrade Handrail, or set HANDRAIL_STATE_DIR to another directory"
+        )
+
+
+def migrate(connection: sqlite3.Connection, steps: Sequence[Migration], path: str) -> None:
+    """Take the steps that the database has not seen, all or none."""
+    connection.execute("BEGIN EXCLUSIVE")
+    name = "reading its version"
+    try:
+        for step in steps[version_of(connection) :]:
+            name = step.__name__
+            step(connection)
+        connection.execute(f"PRAGMA user_version = {len(steps)}")
+        connection.execute("COMMIT")
+    except BaseException as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error):
+            raise _failure(error, name, path) from error
+        raise
+
+
+def _failure(error: sqlite3.Error, name: str, path: str) -> StoreError:
+    why = store_error(error, path)
+    if type(why) is not StoreError:  # a full disk, say: that has an answer of its own
+        return why
+    return StoreError(f"{path} could not be brought up to date ({name}: {error}); it is as it was")
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """How many steps a database has seen."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)

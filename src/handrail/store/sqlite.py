@@ -1,0 +1,184 @@
+"""The journal in an SQLite file: the default store, for one machine and any number of its processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from handrail.errors import StoreError
+from handrail.store import deciding, journal_rows, leases, session_rows, upkeep
+from handrail.store.appending import Append
+from handrail.store.base import (
+    NOT_ARCHIVED,
+    AskRow,
+    AskRowState,
+    Batch,
+    DecisionRow,
+    EventRow,
+    FrameRow,
+    Hit,
+    Lease,
+    MessageRow,
+    MessageState,
+    Pruned,
+    Retention,
+    RunRow,
+    SessionFilter,
+    SessionRow,
+    StartRow,
+    Watcher,
+)
+from handrail.store.engine import Engine
+from handrail.store.filesystems import filesystem_type
+from handrail.store.frame_blocks import read_frames
+from handrail.store.migrations import MIGRATIONS, Migration
+from handrail.store.search import search
+from handrail.store.writer import Call
+
+__all__ = ["SqliteStore"]
+
+LOCK_TIMEOUT = 10.0
+"""How long to wait for other processes, in seconds."""
+
+
+class SqliteStore:
+    """A `Store` in one file.
+
+    `lock_timeout` is how long it waits for other processes before it raises `StoreLocked`. The rest is for tests:
+    the steps that make the tables, what tells the type of a file system, and whether to use a full-text index.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        lock_timeout: float = LOCK_TIMEOUT,
+        migrations: Sequence[Migration] = MIGRATIONS,
+        filesystem_of: Callable[[str], str] = filesystem_type,
+        full_text: bool = True,
+    ) -> None:
+        self._engine = Engine(
+            os.path.abspath(path),
+            lock_timeout=lock_timeout,
+            migrations=migrations,
+            filesystem_of=filesystem_of,
+            full_text=full_text,
+        )
+
+    @property
+    def path(self) -> str:
+        """The database file."""
+        return self._engine.path
+
+    async def open(self) -> None:
+        await self._engine.open()
+
+    async def close(self) -> None:
+        await self._engine.close()
+
+    async def __aenter__(self) -> SqliteStore:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    # ------------------------------------------------------------ sessions
+
+    async def create_session(self, row: SessionRow) -> None:
+        await self._engine.write(partial(session_rows.create_session, row=row))
+
+    async def get_session(self, session_id: str) -> SessionRow | None:
+        return await self._engine.read(partial(session_rows.get_session, session_id=session_id))
+
+    async def list_sessions(
+        self, which: SessionFilter = NOT_ARCHIVED, *, limit: int = 100, before: tuple[float, str] | None = None
+    ) -> list[SessionRow]:
+        return await self._engine.read(partial(session_rows.list_sessions, which=which, limit=limit, before=before))
+
+    async def find_sessions(self, reference: str, *, limit: int = 10) -> list[SessionRow]:
+        return await self._engine.read(partial(session_rows.find_sessions, reference=reference, limit=limit))
+
+    async def change_session(self, session_id: str, **columns: Any) -> None:
+        await self._engine.write(partial(session_rows.change_session, session_id=session_id, columns=columns))
+
+    async def delete_session(self, session_id: str) -> None:
+        await upkeep.delete_session(self._engine, session_id)
+
+    # ------------------------------------------------------------ the journal
+
+    async def acquire(
+        self, session_id: str, owner: str, *, now: float, ttl: float | None = None, force: bool = False
+    ) -> Lease:
+        return await self._engine.write(
+            partial(leases.acquire, session_id=session_id, owner=owner, now=now, ttl=ttl, force=force)
+        )
+
+    async def renew(self, lease: Lease, *, until: float) -> Lease:
+        return await self._engine.write(partial(leases.renew, lease=lease, until=until))
+
+    async def release(self, lease: Lease) -> None:
+        await self._engine.write(partial(leases.release, lease=lease))
+
+    async def append(self, lease: Lease, batch: Batch) -> None:
+        await self._engine.run(Append(lease, batch))
+
+    async def read(self, session_id: str, *, after: int = 0, limit: int = 1000) -> list[EventRow]:
+        return await self._engine.read(
+            partial(journal_rows.read_events, session_id=session_id, after=after, limit=limit)
+        )
+
+    async def runs(self, session_id: str) -> list[RunRow]:
+        return await self._engine.read(partial(journal_rows.read_runs, session_id=session_id))
+
+    async def frames(self, session_id: str, *, after: int = 0, limit: int = 1000) -> list[FrameRow]:
+        return await self._engine.read(partial(read_frames, session_id=session_id, after=after, limit=limit))
+
+    async def starts(self, session_id: str, *, since: float = 0.0) -> list[StartRow]:
+        return await self._engine.read(partial(journal_rows.read_starts, session_id=session_id, since=since))
+
+    async def spent(self, *, since: float, session_id: str | None = None) -> float:
+        return await self._engine.read(partial(journal_rows.spent, since=since, session_id=session_id))
+
+    # ------------------------------------------------------------ asks and messages
+
+    async def decide(self, decision: DecisionRow) -> None:
+        # One that its sender gave up before it was stored must not surprise them afterwards.
+        await self._engine.run(Call(partial(deciding.decide, decision=decision), durable=True, revocable=True))
+
+    async def asks(self, session_id: str | None = None, *, states: Sequence[AskRowState] = ()) -> list[AskRow]:
+        return await self._engine.read(partial(deciding.read_asks, session_id=session_id, states=states))
+
+    async def find_asks(self, reference: str) -> list[AskRow]:
+        return await self._engine.read(partial(deciding.find_asks, reference=reference))
+
+    async def messages(self, session_id: str, *, states: Sequence[MessageState] = ()) -> list[MessageRow]:
+        return await self._engine.read(partial(deciding.read_messages, session_id=session_id, states=states))
+
+    # ------------------------------------------------------------ readers
+
+    def watch(self, watcher: Watcher, *, session_id: str | None = None) -> Callable[[], None]:
+        return self._engine.watchers.add(watcher, session_id)
+
+    async def search(self, text: str, *, limit: int = 50) -> list[Hit]:
+        try:
+            indexed = await upkeep.catch_up(self._engine)
+        except StoreError:  # where the index cannot grow, a search does without it
+            indexed = False
+        return await self._engine.read(partial(search, text=text, limit=limit, indexed=indexed))
+
+    # ------------------------------------------------------------ upkeep
+
+    async def backup(self, path: str) -> None:
+        await upkeep.backup(self._engine, path)
+
+    async def prune(self, retention: Retention, *, now: float) -> Pruned:
+        return await upkeep.prune(self._engine, retention, now)
+
+    async def check(self) -> list[str]:
+        return await upkeep.check(self._engine)
+
+    async def statistics(self) -> dict[str, Any]:
+        return await upkeep.statistics(self._engine)

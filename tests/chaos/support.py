@@ -1,0 +1,172 @@
+"""Owners that get killed, and what must hold afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from handrail.events.model import Action, AskClosed, AskOpened, Completed, Event, ProcessExited, Started
+from handrail.places import Places
+from handrail.sessions.manager import Manager
+from handrail.sessions.session import Session
+from handrail.transports.process_tree import system_processes
+
+from .nursery import ANSWERER, fingerprint
+
+__all__ = ["Nursery", "Told", "places_in", "verify"]
+
+PROGRAM = Path(__file__).parent / "nursery.py"
+
+
+class Told(msgspec.Struct):
+    """What an owner told the world before it was killed: events that a reader saw, and decisions that were taken."""
+
+    session_id: str = ""
+    events: dict[int, str] = msgspec.field(default_factory=dict)
+    decided: list[str] = msgspec.field(default_factory=list)
+    done: bool = False
+
+
+def places_in(directory: Path) -> Places:
+    return Places(*(str(directory / name) for name in ("config", "state", "cache", "run")))
+
+
+# ---------------------------------------------------------------- owners that get killed
+
+
+class Nursery:
+    """Where owners come from."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    def close(self) -> None:
+        self._process.communicate()
+
+    async def killed_owner(
+        self,
+        directory: Path,
+        options: dict[str, Any],
+        *,
+        prompts: Sequence[str],
+        seed: int,
+        lives: float,
+        env: Mapping[str, str] | None = None,
+    ) -> Told:
+        """Have another process own a session, and kill it after `lives` seconds; gives what it had told."""
+        told = directory / f"told-{seed}"
+        order = {"directory": str(directory), "told": str(told), "options": options, "prompts": prompts, "seed": seed}
+        pid = self._born({**order, "env": env or {}})
+        await asyncio.sleep(lives)  # the point of the test: any moment will do
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        while os.path.exists(f"/proc/{pid}"):  # noqa: ASYNC240  (it is no child of ours that could be awaited)
+            await asyncio.sleep(0.001)
+        return _heard(told)
+
+    def _born(self, order: dict[str, Any]) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(msgspec.json.encode(order) + b"\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+
+def _heard(path: Path) -> Told:
+    told = Told()
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        match msgspec.json.decode(line):
+            case ["session", name]:
+                told.session_id = name
+            case ["event", seq, print_]:
+                told.events[seq] = print_
+            case ["decided", ask_id]:
+                told.decided.append(ask_id)
+            case ["done"]:
+                told.done = True
+    return told
+
+
+# ---------------------------------------------------------------- what must hold
+
+
+async def verify(directory: Path, told: Told) -> Counter[str]:
+    """Open the store that a killed owner left, and check every promise; returns what was found, for the curious."""
+    async with Manager.local(places_in(directory)) as manager:
+        assert await manager.store.check() == []
+        found: Counter[str] = Counter()
+        for row in await manager.list():
+            session = Session(row.id, manager)
+            assert not await session.is_live()
+            events = [item async for item in session.subscribe(deltas=False, follow=False)]
+            _check_journal([item for item in events if isinstance(item, Event)])
+            await _check_rows(manager, session)
+            if row.id == told.session_id:
+                _check_told(told, {item.seq: item for item in events if isinstance(item, Event)})
+            found[(await session.row()).status] += 1
+        return found
+
+
+def _check_journal(events: list[Event]) -> None:
+    """Numbered without gaps, bracketed, and everything that was opened is closed."""
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    open_run: int | None = None
+    open_actions: set[str] = set()
+    open_asks: set[str] = set()
+    for event in events:
+        match event:
+            case Started(run=run):
+                assert open_run is None
+                open_run = run
+            case Completed(run=run):
+                assert run == open_run
+                open_run = None
+            case Action(phase="started"):
+                open_actions.add(event.id)
+            case Action(phase="completed"):
+                open_actions.discard(event.id)
+            case AskOpened():
+                open_asks.add(event.ask_id)
+            case AskClosed():
+                assert event.ask_id in open_asks
+                open_asks.discard(event.ask_id)
+        if event.run is not None and not isinstance(event, Completed):
+            assert event.run == open_run, f"{event} lies outside its run"
+    assert open_run is None
+    assert not open_asks
+    assert not open_actions
+    if any(isinstance(event, Started) for event in events):
+        assert any(isinstance(event, ProcessExited) for event in events)
+
+
+async def _check_rows(manager: Manager, session: Session) -> None:
+    row = await session.row()
+    assert row.owner is None
+    assert await session.asks(("pending", "decided")) == []
+    assert await manager.store.messages(session.id, states=("sent", "started")) == []
+    assert all(run.completed_seq is not None for run in await manager.store.runs(session.id))
+    markers = {start.marker for start in await manager.store.starts(session.id)}
+    alive = [process for process in system_processes().table().values() if markers & set(process.markers)]
+    assert alive == []
+
+
+def _check_told(told: Told, stored: dict[int, Event]) -> None:
+    """Durable before visible: what anybody was shown is there, unchanged, and a decision that was taken is, too."""
+    for seq, print_ in told.events.items():
+        assert fingerprint(stored[seq]) == print_
+    closed = {event.ask_id: event for event in stored.values() if isinstance(event, AskClosed)}
+    for ask_id in told.decided:
+        assert closed[ask_id].outcome in ("decided", "unsent")
+        assert closed[ask_id].by == ANSWERER
