@@ -14,6 +14,8 @@ from collections.abc import Iterator
 VERSION = "2.1.325 (Claude Code)\n"
 BLOCK = 1 << 20
 ID_PLACE = b"@REQUEST-ID@"
+PLAYED_SESSION = b"9d7b1862-3418-44c0-bfe3-d3d696afa5dd"
+SESSION_OPTION = "--session-id"
 WARM_UP = 100
 
 
@@ -37,7 +39,7 @@ class Saturated:
     """Everything at once, as fast as it is read."""
 
     def __init__(self, place: str, plan: dict[str, str]) -> None:
-        self.traffic = read(place, "traffic")
+        self.traffic = read_traffic(place)
 
     def run(self, lines: Iterator[bytes]) -> None:
         write(self.traffic)
@@ -47,7 +49,7 @@ class Paced:
     """`rate` lines a second, as a model streams; sessions are out of step with each other."""
 
     def __init__(self, place: str, plan: dict[str, str]) -> None:
-        self.lines = read(place, "traffic").splitlines(keepends=True)
+        self.lines = read_traffic(place).splitlines(keepends=True)
         self.period = 1.0 / float(plan["rate"])
 
     def run(self, lines: Iterator[bytes]) -> None:
@@ -64,7 +66,7 @@ class Asks:
     def __init__(self, place: str, plan: dict[str, str]) -> None:
         ask = read(place, "ask")
         self.asks = [ask.replace(ID_PLACE, b"ask-%d" % n) for n in range(int(plan["asks"]) + WARM_UP)]
-        self.ending = read(place, "traffic")
+        self.ending = read_traffic(place)
         self.notes = os.path.join(place, "latencies")
 
     def run(self, lines: Iterator[bytes]) -> None:
@@ -87,6 +89,14 @@ def round_trip(ask: bytes, lines: Iterator[bytes]) -> int:
 def read_plan(place: str) -> dict[str, str]:
     pairs = (line.split(" ", 1) for line in read(place, "plan").decode().splitlines())
     return {line[0]: line[1] for line in pairs}
+
+
+def read_traffic(place: str) -> bytes:
+    """What is played, as the session that was asked for: two sessions of one id would be taken for one."""
+    played = read(place, "traffic")
+    if SESSION_OPTION in sys.argv:
+        played = played.replace(PLAYED_SESSION, sys.argv[sys.argv.index(SESSION_OPTION) + 1].encode())
+    return played
 
 
 def read(place: str, name: str) -> bytes:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from itertools import count as count_up
+from itertools import islice
 from typing import Any
 
-from bench.fake_cli import ID_PLACE
+from bench.fake_cli import ID_PLACE, PLAYED_SESSION
 
-__all__ = ["ask", "big_line", "deltas", "ending", "initialized", "mix", "one_turn"]
+__all__ = ["ask", "big_line", "conversation", "deltas", "ending", "initialized", "mix", "one_turn"]
 
-SESSION = "9d7b1862-3418-44c0-bfe3-d3d696afa5dd"
+SESSION = PLAYED_SESSION.decode()
 MODEL = "claude-opus-5-5"
 SEED = 20261115
 PAGE = 200_000
+MESSAGE = "msg_1d398206feb54af1a483"
+CALL = "toolu_08a962becc194ab481e7"
+CALLS = 0.8
+"""How many messages of a conversation call a tool."""
+DELTAS_OF_A_STEP = 5
 
 WORDS = """
 the a of to in is that it for on with as this be at by from or an are if return value self error file line test
@@ -40,6 +47,16 @@ def mix(count: int) -> Iterator[Json]:
 def deltas(count: int) -> Iterator[Json]:
     make = _Maker()
     return (make.delta() for _ in range(count))
+
+
+def conversation(count: int) -> Iterator[Json]:
+    """The mix as a conversation that holds together, for those who look at what the frames mean.
+
+    Each message begins, grows by deltas and comes whole; a tool call has an id of its own, and one result.
+    """
+    make = _Maker()
+    steps = (frame for number in count_up() for frame in make.step(number))
+    return islice(steps, count)
 
 
 def big_line(size: int, *, plain: bool) -> Json:
@@ -119,6 +136,35 @@ class _Maker:
             return self.tool_result(self.text(self._size(1_000, 50_000) // 2, plain=0.75))
         return self.system()
 
+    def step(self, number: int) -> Iterator[Json]:
+        """A message and what follows from it: a tool's result, or now and then a system frame."""
+        message, call = f"msg_{number:020x}", f"toolu_{number:020x}"
+        text = self.text(self._size(1_000, 4_000) - 700, plain=0.5)
+        calls = self._random.random() < CALLS
+        block = _call(call, text) if calls else {"type": "text", "text": text}
+        yield self._streamed({"type": "message_start", "message": _message(message, [])}, message)
+        empty = {**block, "input": {}} if calls else {"type": "text", "text": ""}
+        yield self._streamed({"type": "content_block_start", "index": 0, "content_block": empty}, message)
+        for _ in range(DELTAS_OF_A_STEP):
+            piece = self.text(self._random.randrange(20, 110))
+            delta = (
+                {"type": "input_json_delta", "partial_json": piece} if calls else {"type": "text_delta", "text": piece}
+            )
+            yield self._streamed({"type": "content_block_delta", "index": 0, "delta": delta}, message)
+        yield {"type": "assistant", "message": _message(message, [block]), **self._end()}
+        yield self._streamed({"type": "content_block_stop", "index": 0}, message)
+        yield self._result(self.text(self._size(1_000, 50_000) // 2, plain=0.75), call) if calls else self.system()
+
+    def _streamed(self, event: Json, message: str) -> Json:
+        return {
+            "type": "stream_event",
+            "event": event,
+            "session_id": SESSION,
+            "parent_tool_use_id": None,
+            "uuid": self._uuid(),
+            "api_message_id": message,
+        }
+
     def delta(self) -> Json:
         """About 350 bytes."""
         text = self.text(self._random.randrange(20, 110))
@@ -130,14 +176,7 @@ class _Maker:
             ),
             (7, 2, 1),
         )[0]
-        return {
-            "type": "stream_event",
-            "event": {"type": "content_block_delta", "index": 0, "delta": delta},
-            "session_id": SESSION,
-            "parent_tool_use_id": None,
-            "uuid": self._uuid(),
-            "api_message_id": "msg_1d398206feb54af1a483",
-        }
+        return self._streamed({"type": "content_block_delta", "index": 0, "delta": delta}, MESSAGE)
 
     def assistant(self) -> Json:
         """1 to 4 KB: a text or a tool call."""
@@ -145,29 +184,18 @@ class _Maker:
         block = self._random.choice(
             (
                 {"type": "text", "text": text},
-                {"type": "tool_use", "id": "toolu_08a962becc194ab481e7", "name": "Write", "input": _file(text)},
+                _call(CALL, text),
             )
         )
-        return {
-            "type": "assistant",
-            "message": {
-                "id": "msg_1d398206feb54af1a483",
-                "type": "message",
-                "role": "assistant",
-                "model": MODEL,
-                "content": [block],
-                "stop_reason": None,
-                "stop_sequence": None,
-                "usage": _usage(),
-                "context_management": None,
-            },
-            **self._end(),
-        }
+        return {"type": "assistant", "message": _message(MESSAGE, [block]), **self._end()}
 
     def tool_result(self, output: str) -> Json:
         """The CLI sends the output twice: as the model sees it, and as the tool returned it."""
+        return self._result(output, CALL)
+
+    def _result(self, output: str, call: str) -> Json:
         block = {
-            "tool_use_id": "toolu_08a962becc194ab481e7",
+            "tool_use_id": call,
             "type": "tool_result",
             "content": output,
             "is_error": False,
@@ -276,6 +304,24 @@ def _usage() -> Json:
         "cache_read_input_tokens": 20_480,
         "service_tier": "standard",
     }
+
+
+def _message(name: str, content: list[Json]) -> Json:
+    return {
+        "id": name,
+        "type": "message",
+        "role": "assistant",
+        "model": MODEL,
+        "content": content,
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": _usage(),
+        "context_management": None,
+    }
+
+
+def _call(name: str, text: str) -> Json:
+    return {"type": "tool_use", "id": name, "name": "Write", "input": _file(text)}
 
 
 def _file(text: str) -> Json:

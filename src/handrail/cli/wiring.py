@@ -16,6 +16,7 @@ from uuid import uuid4
 from handrail.cli.attachment import Attachment, ExitCode
 from handrail.cli.endings import Answered
 from handrail.cli.images import content_with_images
+from handrail.cli.managing import configured_manager
 from handrail.cli.opening import Opened, open_session, policy_for
 from handrail.cli.settings import RunSettings
 from handrail.cli.showing.remarks import notice
@@ -26,7 +27,6 @@ from handrail.errors import HandrailError
 from handrail.places import Places
 from handrail.policy.storage.loading import load_policy
 from handrail.sessions.asks import Actor
-from handrail.sessions.manager import Manager
 from handrail.store.base import SessionRow
 
 __all__ = ["start"]
@@ -120,7 +120,7 @@ class _Wiring:
                 yield opened
             return
         self._warn()
-        async with Manager.local(self._places) as manager:
+        async with configured_manager(self._places, self._config) as manager:
             yield await open_session(self._settings, self._config, manager)
 
     def _demo(self) -> Any:

@@ -279,6 +279,13 @@ class Engine:
         run = self._sitting.translator.run if self._sitting is not None else None
         self.journal.add([Action(id=f"{kind}-{uuid4().hex}", kind=kind, title=text, phase="completed", run=run)])
 
+    def begins_anew(self, why: str) -> None:
+        """Say that the CLI does not know the conversation any more, and began another."""
+        self.note(why, warning=True)
+        if self._cli_session_id is not None:
+            rekeyed = SessionRekeyed(resume=self._cli_session_id, reason="nothing was kept")
+            self.journal.add([rekeyed], session={"cli_session_id": self._cli_session_id})
+
     @property
     def title(self) -> str:
         return self._title

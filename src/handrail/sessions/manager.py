@@ -13,7 +13,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -187,14 +187,15 @@ class Manager:
         for it. What nobody answers at once (`on_ask`) waits for `Session.decide`.
         """
         options = _located(options or Options())
-        settings = SessionSettings(options=options, policy=policy if isinstance(policy, Asked) else None, budget=budget)
+        asked, fixed = (policy, None) if isinstance(policy, Asked) else (None, policy)
+        settings = SessionSettings(options=options, policy=asked, budget=budget)
         if worktree is not None:
             settings = await self._in_worktree(settings, worktree)
         cli_session_id = settings.options.session_id or str(uuid4())
         row = await self._create(settings, title=title, cli_session_id=cli_session_id)
         attachments = Attachments(on_ask, hooks, tools, os.fspath(record) if record is not None else None)
         await self._sit(
-            row, for_new(settings.options, cli_session_id), settings, why="new", policy=policy, attachments=attachments
+            row, for_new(settings.options, cli_session_id), settings, why="new", attachments=attachments, policy=fixed
         )
         return Session(row.id, self)
 
@@ -271,7 +272,7 @@ class Manager:
             settings, title=title or f"{parent.title} (fork)".strip(), forked_from=parent.id, cli_session_id=None
         )
         options = for_fork(settings.options, parent.cli_session_id)
-        await self._sit(row, options, settings, why="fork", policy=settings.policy, attachments=Attachments())
+        await self._sit(row, options, settings, why="fork", attachments=Attachments())
         return Session(row.id, self)
 
     async def adoptable(self, cwd: str | os.PathLike[str] | None = None) -> Sequence[Adoptable]:
@@ -389,22 +390,29 @@ class Manager:
             if row is None:
                 raise SessionNotFound(f"there is no session {session_id}")
             settings = _changed(decode_settings(row.settings), changes)
-            cli_session_id = row.cli_session_id or str(uuid4())
-
-            def sit(options: Options) -> Awaitable[Engine]:
-                return self._sit(row, options, settings, why=why, policy=settings.policy, attachments=attachments)
-
-            if not await self._has_begun(row):
-                engine = await sit(for_new(settings.options, cli_session_id))
+            if await self._has_begun(row):
+                engine = await self._sit_again(row, settings, attachments, why)
             else:
-                try:
-                    engine = await sit(for_resume(settings.options, cli_session_id))
-                except ProcessExited as error:
-                    if NO_CONVERSATION not in str(error):
-                        raise
-                    engine = await sit(for_new(settings.options, cli_session_id))
-                    engine.note(STARTS_ANEW, warning=True)
+                options = for_new(settings.options, row.cli_session_id or str(uuid4()))
+                engine = await self._sit(row, options, settings, why=why, attachments=attachments)
             engine.send_again(await self.store.messages(row.id, states=("queued",)))
+
+    async def _sit_again(
+        self, row: SessionRow, settings: SessionSettings, attachments: Attachments, why: str
+    ) -> Engine:
+        """Go on with a session's conversation, or, if Claude Code kept nothing of it, begin another one."""
+        options = for_resume(settings.options, str(row.cli_session_id))
+        try:
+            return await self._sit(row, options, settings, why=why, attachments=attachments)
+        except ProcessExited as error:
+            if NO_CONVERSATION not in str(error):
+                raise
+        # Another id: some versions refuse one of which they keep an empty file.
+        row = msgspec.structs.replace(row, cli_session_id=str(uuid4()))
+        options = for_new(settings.options, str(row.cli_session_id))
+        engine = await self._sit(row, options, settings, why=why, attachments=attachments)
+        engine.begins_anew(STARTS_ANEW)
+        return engine
 
     @asynccontextmanager
     async def _while_starting(self, session_id: str) -> AsyncGenerator[None, None]:
@@ -452,8 +460,8 @@ class Manager:
         settings: SessionSettings,
         *,
         why: str,
-        policy: Asked | Policy | None,
         attachments: Attachments,
+        policy: Policy | None = None,
     ) -> Engine:
         owned = await self._take(row)
         engine = Engine(
@@ -465,7 +473,7 @@ class Manager:
             on_end=self._forget,
         )
         try:
-            engine.policy = self._policy(policy, options, engine)
+            engine.policy = policy or self._policy(settings.policy, options, engine)
             self._engines[row.id] = engine
             await engine.start(self._with_env(options), why=why)
         except BaseException:
@@ -515,13 +523,13 @@ class Manager:
         engine = self._engines.get(session_id)
         self._notifier.see(event, session_id=session_id, title=engine.title if engine is not None else "")
 
-    def _policy(self, policy: Asked | Policy | None, options: Options, engine: Engine) -> Policy | PolicySource | None:
-        if not isinstance(policy, Asked):
-            return policy
+    def _policy(self, asked: Asked | None, options: Options, engine: Engine) -> PolicySource | None:
+        if asked is None:
+            return None
         return PolicySource(
             str(options.cwd),
             self.places,
-            policy,
+            asked,
             on_error=lambda error: engine.note(
                 f"the policy cannot be reloaded, the last one holds: {error}", warning=True
             ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -181,8 +182,8 @@ async def test_a_message_resumes_a_session_and_stays_for_the_answer(home: Home) 
 # ---------------------------------------------------------------- asks whose session has ended
 
 
-async def lost_ask(home: Home) -> str:
-    """The id of an ask whose owner was killed."""
+async def ended_while_asking(home: Home, number: signal.Signals) -> int | None:
+    """Have `handrail send` resume a session, and send it a signal when that asks something; returns its exit code."""
     async with home.live() as session:
         pass
     owner = await asyncio.create_subprocess_exec(
@@ -196,8 +197,20 @@ async def lost_ask(home: Home) -> str:
         async with asyncio.timeout(DEADLINE):
             assert b"waits for an answer: Bash ls -l" in await owner.stderr.readline()
     finally:
-        owner.kill()
+        owner.send_signal(number)
         await owner.communicate()
+    return owner.returncode
+
+
+async def test_a_signal_ends_the_session_in_order(home: Home) -> None:
+    assert await ended_while_asking(home, signal.SIGTERM) == 128 + signal.SIGTERM
+    (row,) = json.loads((await home.process("ls", "--json")).stdout)
+    assert (row["status"], row["live"]) == ("stopped", False)
+
+
+async def lost_ask(home: Home) -> str:
+    """The id of an ask whose owner was killed."""
+    await ended_while_asking(home, signal.SIGKILL)
     (ask,) = json.loads((await home.process("asks", "--lost", "--json")).stdout)
     assert ask["state"] == "lost"
     return str(ask["id"])

@@ -147,7 +147,7 @@ def test_a_session_is_exported(past: Past, arguments: list[str], expected: str) 
     home, session_id = past
     done = home.run("export", session_id, *arguments)
     assert done.returncode == 0, done.stderr
-    assert expected in done.stdout
+    assert expected in done.stdout.lower()
 
 
 def test_an_export_replaces_nothing(past: Past, tmp_path: Path) -> None:

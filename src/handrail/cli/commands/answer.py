@@ -22,7 +22,7 @@ AskId = Annotated[
 Word = Annotated[
     str | None,
     typer.Argument(
-        metavar="[ANSWER]",
+        metavar="ANSWER",
         help="allow, always or deny; for plans also accept-edits, ask-edits, fresh, compact, edit, revise, outline and "
         "reject; for forms accept, decline and cancel; skip leaves questions open. Without it you are asked.",
     ),
@@ -106,7 +106,7 @@ def answer(
         interrupt=interrupt,
         encoded=encoded,
     )
-    at_work(ctx, lambda place: _answer(place, ask, typed, digest, resume=resume))
+    at_work(ctx, lambda place: _answer(place, ask, typed, digest, resume=resume), may_start=resume)
 
 
 async def _answer(place: Workplace, reference: str, typed: Typed, digest: str | None, *, resume: bool) -> int | None:

@@ -29,4 +29,4 @@ def fork(ctx: typer.Context, session: Session, prompt: Prompt = None, json: JSON
         found = await place.session(session)
         return await go_on(place, await place.manager.fork(found.id), text, as_json=json)
 
-    at_work(ctx, work)
+    at_work(ctx, work, may_start=True)

@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from handrail.cli.commands.parameters import JSON
+from handrail.cli.commands.parameters import JSON, Limit
 
 if TYPE_CHECKING:
     from handrail.cli.commands.workplace import Workplace
 
 __all__ = ["ls"]
 
+LIMIT = 100
+
 All = Annotated[bool, typer.Option("--all", "-a", help="Archived sessions, too.")]
 Here = Annotated[bool, typer.Option("--here", help="Only sessions of this directory.")]
 Adoptable = Annotated[
     bool, typer.Option("--adoptable", help="Claude Code's own sessions, which Handrail does not know yet.")
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most so many, the latest ones.")]
 
 
 def ls(
@@ -26,7 +27,7 @@ def ls(
     all_: All = False,
     here: Here = False,
     adoptable: Adoptable = False,
-    limit: Limit = 100,
+    limit: Limit = None,
     json: JSON = False,
 ) -> None:
     """List sessions: those that need you first.
@@ -37,9 +38,9 @@ def ls(
 
     async def work(place: Workplace) -> None:
         if adoptable:
-            await _list_adoptable(place, here=here, limit=limit, as_json=json)
+            await _list_adoptable(place, here=here, limit=limit or LIMIT, as_json=json)
         else:
-            await _list(place, archived=all_, here=here, limit=limit, as_json=json)
+            await _list(place, archived=all_, here=here, limit=limit or LIMIT, as_json=json)
 
     at_work(ctx, work)
 

@@ -31,4 +31,4 @@ def resume(ctx: typer.Context, session: Session, prompt: Prompt = None, json: JS
 
         return await go_on(place, await place.session(session), text, as_json=json)
 
-    at_work(ctx, work)
+    at_work(ctx, work, may_start=True)

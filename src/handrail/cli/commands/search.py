@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from handrail.cli.commands.parameters import JSON
+from handrail.cli.commands.parameters import JSON, Limit
 
 if TYPE_CHECKING:
     from handrail.cli.commands.workplace import Workplace
 
 __all__ = ["search"]
 
+LIMIT = 100
+
 Words = Annotated[
-    list[str], typer.Argument(metavar="TEXT...", help="Words that must all be there; the last one may be unfinished.")
+    list[str], typer.Argument(metavar="TEXT", help="Words that must all be there; the last one may be unfinished.")
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most so many, the best ones.")]
 
 
-def search(ctx: typer.Context, text: Words, limit: Limit = 50, json: JSON = False) -> None:
+def search(ctx: typer.Context, text: Words, limit: Limit = None, json: JSON = False) -> None:
     """Find sessions by their titles and by what was said.
 
     Example: handrail search flaky login
@@ -30,7 +31,7 @@ def search(ctx: typer.Context, text: Words, limit: Limit = 50, json: JSON = Fals
         from handrail.cli.commands.failures import ExitCode
         from handrail.cli.commands.hit_list import hit_data, hit_page
 
-        hits = await place.manager.search(" ".join(text), limit=limit)
+        hits = await place.manager.search(" ".join(text), limit=limit or LIMIT)
         rows = await place.rows(hit.session_id for hit in hits)
         if json:
             place.json([hit_data(hit, rows[hit.session_id]) for hit in hits])

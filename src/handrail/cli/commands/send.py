@@ -44,4 +44,4 @@ def send(
 
         return await deliver(place, await place.session(session), message, wait=wait, resume=resume, as_json=json)
 
-    at_work(ctx, work)
+    at_work(ctx, work, may_start=True)

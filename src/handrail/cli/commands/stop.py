@@ -15,7 +15,7 @@ __all__ = ["stop"]
 
 Sessions = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[ID]...", help="Sessions, as for handrail show.", autocompletion=session_ids),
+    typer.Argument(metavar="ID", help="Sessions, as for handrail show.", autocompletion=session_ids),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every session that runs on this machine.")]
 

@@ -22,8 +22,8 @@ from handrail.cli.commands.failures import ExitCode
 from handrail.cli.commands.references import find_session
 from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import DONE, QUIET, OutputConsole, make_console
+from handrail.config import Config, load_config
 from handrail.config import Terminal as TerminalConfig
-from handrail.config import load_config
 from handrail.errors import ConfigError, HandrailError
 from handrail.places import Places
 from handrail.sessions.asks import Actor
@@ -165,24 +165,29 @@ Work: TypeAlias = Callable[[Workplace], Coroutine[Any, Any, int | None]]
 """What a command does; nothing or an exit code comes of it."""
 
 
-def at_work(ctx: typer.Context, work: Work, *, with_sessions: bool = True) -> None:
-    """Do a command's work at the workplace that the context carries, or else at this process' own, and end."""
-    place = ctx.find_object(Workplace) or _own_workplace()
+def at_work(ctx: typer.Context, work: Work, *, with_sessions: bool = True, may_start: bool = False) -> None:
+    """Do a command's work at the workplace that the context carries, or else at this process' own, and end.
+
+    A command that `may_start` a CLI needs a configuration that is right: its limits hold.
+    """
+    place = ctx.find_object(Workplace) or _own_workplace(strict=may_start)
     raise typer.Exit(asyncio.run(place.do(work, with_sessions=with_sessions)))
 
 
-def _own_workplace() -> Workplace:
-    from handrail.sessions.manager import Manager
+def _own_workplace(*, strict: bool) -> Workplace:
+    from handrail.cli.managing import configured_manager
 
-    return Workplace(Manager.local, cwd=os.getcwd(), looks=_configured_looks())
+    places = Places.of_user(os.environ)
+    config = load_config(places, os.environ) if strict else _configured(places)
+    return Workplace(lambda: configured_manager(places, config), cwd=os.getcwd(), looks=config.terminal)
 
 
-def _configured_looks() -> TerminalConfig:
-    """How things should look. Wrong settings are no reason not to list or stop sessions: others complain of them."""
+def _configured(places: Places) -> Config:
+    """Wrong settings are no reason not to list or stop sessions: others complain of them."""
     try:
-        return load_config(Places.of_user(os.environ), os.environ).terminal
+        return load_config(places, os.environ)
     except ConfigError:
-        return TerminalConfig()
+        return Config()
 
 
 def _reader_gone() -> None:
