@@ -57,7 +57,7 @@ class Contender:
     @property
     def needs(self) -> tuple[str, ...]:
         """The packages without which it cannot run."""
-        sdk = ("claude_agent_sdk",) if self.module == "agent_sdk" else ()
+        sdk = ("claude_agent_sdk",) if self.module.startswith("agent_sdk") else ()
         return (*sdk, "uvloop") if self.loop == "uvloop" else sdk
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
-__all__ = ["Client", "Session", "Tally", "load"]
+__all__ = ["VIEWERS", "Client", "Session", "Shared", "Tally", "load"]
+
+VIEWERS = 10
+"""How many look at one session, where many do."""
 
 
 class Tally:
@@ -30,6 +33,14 @@ class Client(Protocol):
 
     def session(self, cli: str) -> AbstractAsyncContextManager[Session]:
         """Start the CLI; permission requests are allowed."""
+
+
+@runtime_checkable
+class Shared(Protocol):
+    """A module of this package whose sessions have something in common."""
+
+    def sessions(self, cli: str, count: int) -> AbstractAsyncContextManager[list[Session]]:
+        """Start the CLI `count` times."""
 
 
 def load(module: str) -> Client:

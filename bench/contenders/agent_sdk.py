@@ -24,11 +24,17 @@ LONGEST_LINE = 256 * 1024 * 1024
 
 @asynccontextmanager
 async def session(cli: str) -> AsyncIterator[SdkSession]:
+    async with connected(cli) as client:
+        yield SdkSession(client)
+
+
+@asynccontextmanager
+async def connected(cli: str) -> AsyncIterator[ClaudeSDKClient]:
     options = ClaudeAgentOptions(
         cli_path=cli, include_partial_messages=True, can_use_tool=allow, max_buffer_size=LONGEST_LINE
     )
     async with ClaudeSDKClient(options) as client:
-        yield SdkSession(client)
+        yield client
 
 
 async def allow(tool: str, tool_input: dict[str, Any], context: ToolPermissionContext) -> PermissionResultAllow:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bench.common import Gate
+from bench.gates.group_commit import GroupCommit
 from bench.gates.idle import Idle
 from bench.gates.imports import Imports
+from bench.gates.journal import RATE, Journalled, Viewers
 from bench.gates.large_lines import LargeLines
 from bench.gates.paced import Paced
 from bench.gates.permission import Permission
+from bench.gates.replay import Replay
 from bench.gates.saturated import Saturated
 from bench.gates.streaming import Deltas, Mix
 
@@ -24,6 +27,12 @@ GATES: tuple[Gate, ...] = (
     Saturated(),
     Idle(),
     Imports(),
+    Journalled("journal", 1, 10_000),
+    Journalled("journal-paced", 10, 200, rate=RATE),
+    Journalled("journal-50", 50, 600),
+    Viewers(),
+    Replay(),
+    GroupCommit(),
 )
 
 

@@ -15,6 +15,7 @@ SESSIONS = 50
 WARM_UP = 3
 
 HANDRAIL = Contender("handrail", "handrail")
+JOURNALLED = Contender("handrail, journalled", "journal")
 SDK = Contender("agent-sdk", "agent_sdk")
 BARE = Contender("bare asyncio", "bare_asyncio")
 
@@ -22,7 +23,7 @@ BARE = Contender("bare asyncio", "bare_asyncio")
 class Idle(SessionGate):
     name = "idle"
     title = f"{SESSIONS} idle sessions: memory of each"
-    contenders = (HANDRAIL, SDK, BARE)
+    contenders = (HANDRAIL, SDK, BARE, JOURNALLED)
     rounds = 5
     quick_rounds = 1
 
@@ -39,11 +40,13 @@ class Idle(SessionGate):
         return {"bytes_per_session": held / SESSIONS, "base": base}
 
     def verdicts(self, samples: Samples) -> list[Verdict]:
-        def ratios(metric: str, below: Contender) -> list[float]:
-            return samples.ratios(metric, HANDRAIL.name, below.name)
+        def ratios(metric: str, below: Contender, *, above: Contender = HANDRAIL) -> list[float]:
+            return samples.ratios(metric, above.name, below.name)
 
         return [
             Verdict("of agent-sdk", ratios("bytes_per_session", SDK), AT_MOST, 0.25),
             Verdict("of bare asyncio", ratios("bytes_per_session", BARE), AT_MOST, 8.0),
+            Verdict("of agent-sdk, journalled", ratios("bytes_per_session", SDK, above=JOURNALLED)),
+            Verdict("of the plain client, journalled", ratios("bytes_per_session", HANDRAIL, above=JOURNALLED)),
             Verdict("of agent-sdk, the process without sessions", ratios("base", SDK)),
         ]

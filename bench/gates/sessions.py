@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from bench.common import Place
-from bench.contenders import Client, Session, Tally
+from bench.contenders import Client, Session, Shared, Tally
 
 __all__ = ["consume_all", "opened"]
 
@@ -15,6 +15,10 @@ __all__ = ["consume_all", "opened"]
 @asynccontextmanager
 async def opened(client: Client, place: Place, count: int) -> AsyncIterator[list[Session]]:
     """`count` sessions, initialized."""
+    if isinstance(client, Shared):
+        async with client.sessions(str(place.cli), count) as shared:
+            yield shared
+        return
     async with AsyncExitStack() as stack:
         yield [await stack.enter_async_context(client.session(str(place.cli))) for _ in range(count)]
 

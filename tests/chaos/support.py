@@ -15,10 +15,11 @@ from typing import Any
 
 import msgspec
 
-from handrail.events.model import Action, AskClosed, AskOpened, Completed, Event, ProcessExited, Started
+from handrail.events.model import AskClosed, Event
 from handrail.places import Places
 from handrail.sessions.manager import Manager
 from handrail.sessions.session import Session
+from handrail.testing.journal_checks import journal_problems
 from handrail.transports.process_tree import system_processes
 
 from .nursery import ANSWERER, fingerprint
@@ -111,44 +112,12 @@ async def verify(directory: Path, told: Told) -> Counter[str]:
             session = Session(row.id, manager)
             assert not await session.is_live()
             events = [item async for item in session.subscribe(deltas=False, follow=False)]
-            _check_journal([item for item in events if isinstance(item, Event)])
+            assert journal_problems(item for item in events if isinstance(item, Event)) == []
             await _check_rows(manager, session)
             if row.id == told.session_id:
                 _check_told(told, {item.seq: item for item in events if isinstance(item, Event)})
             found[(await session.row()).status] += 1
         return found
-
-
-def _check_journal(events: list[Event]) -> None:
-    """Numbered without gaps, bracketed, and everything that was opened is closed."""
-    assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    open_run: int | None = None
-    open_actions: set[str] = set()
-    open_asks: set[str] = set()
-    for event in events:
-        match event:
-            case Started(run=run):
-                assert open_run is None
-                open_run = run
-            case Completed(run=run):
-                assert run == open_run
-                open_run = None
-            case Action(phase="started"):
-                open_actions.add(event.id)
-            case Action(phase="completed"):
-                open_actions.discard(event.id)
-            case AskOpened():
-                open_asks.add(event.ask_id)
-            case AskClosed():
-                assert event.ask_id in open_asks
-                open_asks.discard(event.ask_id)
-        if event.run is not None and not isinstance(event, Completed):
-            assert event.run == open_run, f"{event} lies outside its run"
-    assert open_run is None
-    assert not open_asks
-    assert not open_actions
-    if any(isinstance(event, Started) for event in events):
-        assert any(isinstance(event, ProcessExited) for event in events)
 
 
 async def _check_rows(manager: Manager, session: Session) -> None:

@@ -33,6 +33,7 @@ from handrail.sessions.session import Session
 from handrail.sessions.tools import Tool
 from handrail.testing.cli_cache import ClaudeCLI
 from handrail.testing.cli_sandbox import cli_slot, isolated_env
+from handrail.testing.journal_checks import journal_problems
 from handrail.testing.model import ScriptedModel
 from handrail.testing.replies import ToolUse
 from handrail.transports.base import Receiver
@@ -163,6 +164,10 @@ class World:
             Manager.local(places, env=isolated_env(self.home, model)) as manager,
         ):
             yield Managed(manager, model, self.complete(Options(cli_path=str(self.cli.path))))
+            await manager.stop_all()
+            for row in await manager.list():
+                session = await manager.get(row.id)
+                assert journal_problems(await events_of(session, Event)) == []
 
     def complete(self, options: Options) -> Options:
         """The options with what every CLI needs here: the working directory, and leave to use the model's API key."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handrail.cli.commands.retention import retention_of
 from handrail.config import Config
 from handrail.places import Places
 from handrail.sessions.guards.activity import StallLimits
@@ -16,7 +17,9 @@ __all__ = ["configured_limits", "configured_manager"]
 def configured_manager(places: Places, config: Config) -> Manager:
     """A manager over this user's store."""
     notify = [Notify(kinds=each.on, command=each.command, webhook=each.webhook) for each in config.notify]
-    return Manager.local(places, limits=configured_limits(config), notify=notify)
+    return Manager.local(
+        places, limits=configured_limits(config), notify=notify, retention=retention_of(config.storage)
+    )
 
 
 def configured_limits(config: Config) -> Limits:

@@ -117,7 +117,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 15
     tool_stall_minutes: Annotated[
-        AtLeast0, Meta(description="The same while a tool or a background task runs. 0: never.")
+        AtLeast0,
+        Meta(description="The same while a tool runs. 0: never. Tasks in the background never count as stalled."),
     ] = 60
     on_stall: Annotated[
         Literal["notify", "interrupt", "stop"],

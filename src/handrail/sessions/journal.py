@@ -12,13 +12,14 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 from msgspec.structs import force_setattr
 
 from handrail.errors import Fenced, StoreError
 from handrail.events.codec import encode_event, searchable_text
-from handrail.events.model import Completed, Delta, Event, Started
+from handrail.events.model import Action, Completed, Delta, Event, Started
 from handrail.sessions.feed import Feed, Item
 from handrail.store.base import AskRow, Batch, EventRow, FrameRow, Lease, MessageRow, RunRow, StartRow, Store
 
@@ -67,7 +68,8 @@ class Journal:
         self._batch = _new_batch()
         self._empty = True
         self._outbox: list[tuple[Item, int]] = []
-        self._held = 0
+        self._waits = self._on_its_way = 0
+        self._trouble_since = 0.0
         self._open_run: RunRow | None = None
         self._writing: asyncio.Task[None] | None = None
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
@@ -91,7 +93,8 @@ class Journal:
         for item in items:
             if isinstance(item, Delta):
                 force_setattr(item, "after", self.seq)
-                self._outbox.append((item, A_DELTA))
+                self._outbox.append((item, A_DELTA + len(item.text)))
+                self._waits += A_DELTA + len(item.text)
             else:
                 self._number(item)
         self._extend("asks", asks)
@@ -112,7 +115,12 @@ class Journal:
         """Keep a line of the wire as it was. It is stored with what is added next."""
         frame = FrameRow(direction=direction, at=self._clock(), line=line, after=self.seq)  # type: ignore[arg-type]
         self._extend("frames", (frame,))
-        self._held += len(line)
+        self._waits += len(line)
+
+    @property
+    def held(self) -> int:
+        """About how many bytes wait to be stored and shown."""
+        return self._waits + self._on_its_way
 
     async def stored(self) -> None:
         """Wait until everything that was added is stored. Raises what keeps it from being stored for good."""
@@ -134,9 +142,7 @@ class Journal:
         except TimeoutError:
             if self._writing is not None:
                 self._writing.cancel()
-            raise (self.trouble or StoreError("the journal could not be written in time")).with_traceback(
-                None
-            ) from None
+            self._end(self.trouble or StoreError("the journal could not be written in time"))
         if self._failed is not None:
             raise self._failed.with_traceback(None)
 
@@ -156,7 +162,7 @@ class Journal:
         )
         self._extend("events", (row,))
         self._outbox.append((event, len(body)))
-        self._held += len(body)
+        self._waits += len(body)
         if isinstance(event, Started | Completed):
             self._bracket(event)
 
@@ -181,11 +187,12 @@ class Journal:
     # ------------------------------------------------------------ storing, then showing
 
     def _go_on(self) -> None:
-        if self._writing is not None or self._failed is not None:
+        if self._failed is not None:
+            self._discard()
+        elif self._writing is not None:
             return
-        if self._empty:
-            self._show(self._take()[1])  # deltas alone: everything before them is stored
-            self._done = self._added
+        elif self._empty:
+            self._show_the_rest()  # deltas alone: everything before them is stored
         else:
             self._writing = asyncio.get_running_loop().create_task(self._write())
 
@@ -204,19 +211,23 @@ class Journal:
         self._show_the_rest()
 
     def _show_the_rest(self) -> None:
-        """Deltas that came while the last batch was on its way."""
+        """Deltas behind the last event that is stored."""
         if self._failed is None and self._empty:
             self._show(self._take()[1])
             self._settle(self._added)
 
     def _take(self) -> tuple[Batch, list[tuple[Item, int]]]:
         taken = self._batch, self._outbox
-        self._batch, self._outbox, self._empty, self._held = _new_batch(), [], True, 0
+        self._batch, self._outbox, self._empty = _new_batch(), [], True
+        self._on_its_way, self._waits = self._waits, 0
         return taken
+
+    def _discard(self) -> None:
+        self._take()
+        self._on_its_way = 0
 
     async def _store_patiently(self, batch: Batch) -> None:
         pause = FIRST_PAUSE
-        held = self._held
         while True:
             try:
                 await self._store.append(self.lease, batch)
@@ -225,7 +236,7 @@ class Journal:
                 return
             except StoreError as error:
                 self._trouble_is(error)
-                if held + self._held > HOLDS_AT_MOST:
+                if self.held > HOLDS_AT_MOST:
                     self._fail(error)
                     return
                 await asyncio.sleep(pause)
@@ -235,23 +246,37 @@ class Journal:
                 self._fail(StoreError(f"the store failed: {type(error).__name__}: {error}"))
                 return
             else:
-                if self.trouble is not None:
-                    logger.warning("the journal of %s is being written again", self.lease.session_id)
-                self.trouble = None
+                self._trouble_is_over()
                 return
 
     def _trouble_is(self, error: StoreError) -> None:
         if self.trouble is None:
             logger.warning("the journal of %s cannot be written now: %s", self.lease.session_id, error)
+            self._trouble_since = self._clock()
         self.trouble = error
 
+    def _trouble_is_over(self) -> None:
+        if self.trouble is None:
+            return
+        logger.warning("the journal of %s is being written again", self.lease.session_id)
+        seconds = max(1.0, self._clock() - self._trouble_since)
+        title = f"the journal could not be written for {seconds:.0f} s: {self.trouble}"
+        run = self._open_run.number if self._open_run is not None and self._open_run.completed_seq is None else None
+        self.trouble = None
+        self.add([Action(id=f"warning-{uuid4().hex}", kind="warning", title=title, phase="completed", run=run)])
+
     def _fail(self, error: StoreError) -> None:
+        self._end(error)
+        self._on_failure(error)
+
+    def _end(self, error: StoreError) -> None:
+        """Nothing is stored any more: whoever waits learns it, and nothing is kept."""
         self._failed = error
+        self._discard()
         for _, future in self._waiting:
             if not future.done():
                 future.set_exception(error)
         self._waiting.clear()
-        self._on_failure(error)
 
     def _show(self, outbox: list[tuple[Item, int]]) -> None:
         if outbox:
@@ -259,6 +284,7 @@ class Journal:
 
     def _settle(self, added: int) -> None:
         self._done = added
+        self._on_its_way = 0
         while self._waiting and self._waiting[0][0] <= added:
             future = self._waiting.pop(0)[1]
             if not future.done():

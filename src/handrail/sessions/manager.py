@@ -13,7 +13,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -60,8 +60,9 @@ from handrail.sessions.ownership import Owned, Ownership
 from handrail.sessions.seats import HereSeat, SeatServer, ThereSeat
 from handrail.sessions.session import PYTHON, Seat, Session
 from handrail.sessions.sitting import Attachments
+from handrail.sessions.tidying import Tidying
 from handrail.sessions.tools import Tool
-from handrail.store.base import NOT_ARCHIVED, AskRow, AskRowState, Hit, SessionFilter, SessionRow, Store
+from handrail.store.base import NOT_ARCHIVED, AskRow, AskRowState, Hit, Retention, SessionFilter, SessionRow, Store
 
 if TYPE_CHECKING:
     from handrail.sessions.adoption import Adoptable
@@ -89,6 +90,7 @@ class Manager:
         env: Mapping[str, str] | None = None,
         limits: Limits = NO_LIMITS,
         notify: Sequence[Notify] = (),
+        retention: Retention | None = None,
     ) -> None:
         self.store = store
         self.places = places
@@ -97,6 +99,7 @@ class Manager:
         self._admission = Admission(limits.concurrent_sessions, directory=os.path.join(places.runtime, "seats"))
         self._day: DayPurse | None = None
         self._notifier = Notifier(notify)
+        self._retention = retention
         self._resources = AsyncExitStack()
         self._work: set[asyncio.Task[None]] = set()
         self._engines: dict[str, Engine] = {}
@@ -113,17 +116,18 @@ class Manager:
         env: Mapping[str, str] | None = None,
         limits: Limits = NO_LIMITS,
         notify: Sequence[Notify] = (),
+        retention: Retention | None = None,
     ) -> Manager:
         """A manager over the embedded store of this user.
 
-        `env` is added to the environment of every CLI; `limits` hold for all sessions, and `notify` says who is told
-        of what happens in them.
+        `env` is added to the environment of every CLI; `limits` hold for all sessions, `notify` says who is told of
+        what happens in them, and what `retention` does not keep is removed once a day.
         """
         from handrail.store.place import store_path
         from handrail.store.sqlite import SqliteStore
 
         places = places or Places.of_user(os.environ)
-        return cls(SqliteStore(store_path(places)), places, env=env, limits=limits, notify=notify)
+        return cls(SqliteStore(store_path(places)), places, env=env, limits=limits, notify=notify, retention=retention)
 
     # ------------------------------------------------------------ life
 
@@ -138,6 +142,8 @@ class Manager:
         except BaseException:
             await self.close()
             raise
+        if self._retention is not None:
+            self._start(Tidying(self.store, self._retention, directory=self.places.state).run())
         return self
 
     def _purse_of_the_day(self, limit: float) -> DayPurse:
@@ -494,9 +500,12 @@ class Manager:
             del self._engines[engine.session_id]
             self._feed(engine.session_id).rest()
         if engine.died and not self._closed:
-            task = asyncio.get_running_loop().create_task(self._revive(engine.session_id))
-            self._work.add(task)
-            task.add_done_callback(self._work.discard)
+            self._start(self._revive(engine.session_id))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
 
     async def _revive(self, session_id: str) -> None:
         """Start the CLI again if it died with messages that it never got, unless that happens too often."""

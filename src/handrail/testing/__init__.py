@@ -12,6 +12,7 @@ They are public because users of Handrail need them as much as its own tests do:
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from handrail.testing.cli_cache import (
@@ -33,6 +34,7 @@ from handrail.transports.recorder import RecordingTransport
 from handrail.transports.replay import ReplayTransport
 
 if TYPE_CHECKING:
+    from handrail.testing.journal_checks import journal_problems
     from handrail.testing.store_conformance import run_store_conformance
 
 __all__ = [
@@ -57,18 +59,23 @@ __all__ = [
     "claude_cli",
     "cli_slot",
     "isolated_env",
+    "journal_problems",
     "latest_cli",
     "run_store_conformance",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The checks of a store are loaded when they are asked for: most tests need none."""
-    if name != "run_store_conformance":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from handrail.testing.store_conformance import run_store_conformance
+_LATER = {
+    "journal_problems": "handrail.testing.journal_checks",
+    "run_store_conformance": "handrail.testing.store_conformance",
+}
 
-    return run_store_conformance
+
+def __getattr__(name: str) -> Any:
+    """The checks of journals and stores are loaded when they are asked for: most tests need none."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -20,6 +20,7 @@ from handrail.cli.commands.wording import short_id
 from handrail.cli.inside_session import refuse_inside_session
 from handrail.cli.surface import Surface, make_surface
 from handrail.errors import AlreadyDecided, AskClosed, DecisionRefused, UnfitAnswer
+from handrail.events.model import AskClosed as Closed
 from handrail.policy.answers.encoding import encode_answer
 from handrail.sessions.ask_records import plan_context_of
 from handrail.sessions.session import Session
@@ -115,11 +116,18 @@ class Answering:
         elif not resume:
             raise _needs_resume(self._row)
         answer = self._shown_answer(typed, digest)
-        after = (await self._session.row()).last_seq
+        before = (await self._session.row()).last_seq
         await self._session.decide(
             self._row.id, answer, actor=self._place.actor, digest=digest or self._row.digest, resume=True
         )
-        return await until_idle(self._place, self._session, after=after)
+        self._place.done(answer_words(encode_answer(answer)))
+        return await until_idle(self._place, self._session, after=await self._seq_of_answer(before))
+
+    async def _seq_of_answer(self, before: int) -> int:
+        """The event that tells of this answer; what is behind it is news."""
+        events = await self._session.events(after=before)
+        told = (event.seq for event in events if isinstance(event, Closed) and event.ask_id == self._row.id)
+        return max(told, default=before)
 
     def _show(self) -> None:
         """Show all of what is answered. It stays on the screen, or in the log, with the answer below it."""
