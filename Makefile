@@ -9,6 +9,9 @@ WORKERS ?= 2
 MATRIX ?= 2.1.37,2.1.52,2.1.62,2.1.120,2.1.197
 SDK := claude-agent-sdk==0.2.182
 
+# The tests start hundreds of Pythons: without compiled modules each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run test check lint test-matrix canary bench format clean
 
@@ -22,7 +25,7 @@ test: lint ## Run every test: unit, slow, and end to end on the pinned real CLI
 	@$(BIN)/python -m tools.tests $(WORKERS)
 
 check: lint ## Lint, types and unit tests, in under a minute
-	@$(PYTEST) -q -n $(WORKERS) -m "not slow and not real_cli"
+	@$(PYTEST) -q -n $(WORKERS) --examples 20 -m "not slow and not real_cli"
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check src tests bench tools docs

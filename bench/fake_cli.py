@@ -65,7 +65,7 @@ class Asks:
 
     def __init__(self, place: str, plan: dict[str, str]) -> None:
         ask = read(place, "ask")
-        self.asks = [ask.replace(ID_PLACE, b"ask-%d" % n) for n in range(int(plan["asks"]) + WARM_UP)]
+        self.asks = [ask.replace(ID_PLACE, b"request-%d" % n) for n in range(int(plan["asks"]) + WARM_UP)]
         self.ending = read_traffic(place)
         self.notes = os.path.join(place, "latencies")
 

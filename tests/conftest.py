@@ -1,4 +1,4 @@
-"""What holds for all tests: watchdogs for real CLIs, and plain words about what was left out.
+"""What holds for all tests: watchdogs for real CLIs, how many examples a property gets, and what was left out.
 
 A test that lacks something (node, a browser, a CLI that cannot be fetched) skips with a reason that says how to get it.
 With `HANDRAIL_REQUIRE=all` such a test fails instead, so that nothing is left out unseen.
@@ -21,6 +21,11 @@ settings.register_profile("handrail", deadline=None, suppress_health_check=[Heal
 settings.load_profile("handrail")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    described = "percentage of each property's examples to try; `make check` tries some of them, `make test` all"
+    parser.addoption("--examples", type=int, default=100, help=described)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def directories_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
     """Neither the policies of whoever runs the tests nor what they granted may count, or be changed."""
@@ -31,10 +36,26 @@ def directories_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Genera
         yield
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("real_cli") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(REAL_CLI_TIMEOUT))
+    if config.getoption("examples") != 100:
+        try_fewer_examples(items, config.getoption("examples"))
+
+
+def try_fewer_examples(items: list[pytest.Item], percentage: int) -> None:
+    """Shorten every property in proportion. A profile would not reach those that name a number of their own."""
+
+    def shortened(usual: settings) -> settings:
+        return settings(usual, max_examples=max(1, usual.max_examples * percentage // 100))
+
+    for test in {item.function for item in items if isinstance(item, pytest.Function)}:
+        if usual := getattr(test, "_hypothesis_internal_use_settings", None):
+            test._hypothesis_internal_use_settings = shortened(usual)
+    for machine in {item.cls for item in items if isinstance(item, pytest.Function)}:
+        if isinstance(usual := getattr(machine, "settings", None), settings):
+            machine.settings = shortened(usual)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +34,22 @@ HERE = Path(__file__).parent
 RECORDINGS = sorted((HERE / "fixtures" / "transcripts").rglob("*.jsonl"))
 
 
+@cache
 def lines_of(path: Path) -> list[bytes]:
     """What the CLI wrote in a recorded session."""
     entries = [json.loads(line) for line in path.read_text().splitlines()]
     return [json.dumps(entry["raw"]).encode() for entry in entries if entry["dir"] == "in"]
 
 
-recorded = pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def recorded(check: Callable[[Path], None]) -> Callable[[pytest.Subtests], None]:
+    """A test that checks every recorded session, and names each that fails."""
+
+    def test(subtests: pytest.Subtests) -> None:
+        for path in RECORDINGS:
+            with subtests.test(f"{path.parent.name}/{path.stem}"):
+                check(path)
+
+    return test
 
 
 def test_the_page_and_the_tests_name_the_same_invariants() -> None:

@@ -38,7 +38,11 @@ def test_a_program_of_the_readme_runs(title: str, program: str, tmp_path: Path) 
     )
     script = tmp_path / "program.py"
     script.write_text(program)
-    environment = {**os.environ, "PATH": f"{cli.path.parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        **{f"HANDRAIL_{name.upper()}_DIR": str(tmp_path / name) for name in ("config", "state", "cache", "runtime")},
+        "PATH": f"{cli.path.parent}{os.pathsep}{os.environ['PATH']}",
+    }
     done = subprocess.run(
         [sys.executable, str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
     )
@@ -49,5 +53,5 @@ def test_a_program_of_the_readme_runs(title: str, program: str, tmp_path: Path) 
 
 def test_the_readme_has_a_program_for_each_part() -> None:
     titles = " ".join(title for title, _ in PROGRAMS).lower()
-    for part in ("question", "asks", "hooks", "tool", "wrong"):
+    for part in ("question", "durable", "asks", "hooks", "tool", "wrong"):
         assert part in titles

@@ -15,8 +15,9 @@ PLAIN = Contender("handrail, plain", "handrail")
 JOURNALLED = Contender("handrail, journalled", "journal")
 SDK = Contender("agent-sdk", "agent_sdk")
 VIEWED = Contender("handrail, journalled", "journal", look="viewers")
-SDK_VIEWED = Contender("agent-sdk, SQLite", "agent_sdk_stored", look="viewers")
-SDK_VIEWED_LESS = Contender("agent-sdk, SQLite, no deltas", "agent_sdk_stored", look="viewers, no deltas")
+SDK_THREAD = Contender("agent-sdk, a thread", "agent_sdk_stored", look="viewers")
+SDK_LOOP = Contender("agent-sdk, on the loop", "agent_sdk_stored", look="viewers, on the loop")
+SDK_LESS = Contender("agent-sdk, no deltas", "agent_sdk_stored", look="viewers, on the loop, no deltas")
 
 
 class Conversation(SessionGate):
@@ -81,7 +82,7 @@ class Journalled(Conversation):
 class Viewers(Conversation):
     name = "viewers"
     title = f"CLI → journal → {VIEWERS} viewers: CPU per frame"
-    contenders = (VIEWED, SDK_VIEWED, SDK_VIEWED_LESS)
+    contenders = (VIEWED, SDK_THREAD, SDK_LOOP, SDK_LESS)
     sessions = 1
     rounds = 7
     quick_rounds = 1
@@ -95,6 +96,7 @@ class Viewers(Conversation):
             return samples.ratios("us_per_frame", above.name, VIEWED.name)
 
         return [
-            Verdict("less than agent-sdk, every message stored", ratios(SDK_VIEWED), AT_LEAST, 6.0),
-            Verdict("less than agent-sdk, deltas not stored", ratios(SDK_VIEWED_LESS)),
+            Verdict("less than agent-sdk, each message stored in a thread", ratios(SDK_THREAD), AT_LEAST, 6.0),
+            Verdict("less than agent-sdk, stored on the event loop", ratios(SDK_LOOP)),
+            Verdict("less than agent-sdk, on the loop and without deltas", ratios(SDK_LESS)),
         ]

@@ -197,8 +197,11 @@ class Paper:
 class OnTerminal:
     """`handrail` with a terminal of its own, as a context manager."""
 
-    def __init__(self, *arguments: str, columns: int = 80, rows: int = 40, **env: str) -> None:
+    def __init__(
+        self, *arguments: str, columns: int = 80, rows: int = 40, stdin: int | None = None, **env: str
+    ) -> None:
         self._arguments = arguments
+        self._stdin = stdin
         self._columns = columns
         self._size = struct.pack("HHHH", rows, columns, 0, 0)
         self._env = child_env(**{"TERM": "xterm-256color", **env})
@@ -209,7 +212,7 @@ class OnTerminal:
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, self._size)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "handrail", *self._arguments],
-            stdin=terminal,
+            stdin=terminal if self._stdin is None else self._stdin,
             stdout=terminal,
             stderr=terminal,
             env=self._env,
@@ -326,5 +329,5 @@ class OnTerminal:
 
 
 def _take_terminal() -> None:
-    """Make standard input the controlling terminal, so that Ctrl-C reaches the process."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    """Make the terminal the controlling one, so that Ctrl-C reaches the process."""
+    fcntl.ioctl(1, termios.TIOCSCTTY, 0)

@@ -14,7 +14,7 @@ from .support import OnTerminal, handrail_process
 
 pytestmark = pytest.mark.slow
 
-STEPS = ("⏺ Read  greet.sh", "How should it greet?", '- echo "Hello, $1."', "sh greet.sh World", "✓ done")
+STEPS = ("⏺ Read  greet.sh", "How should it greet?", '- echo "Hello, $1."', "sh greet.sh World", "✓ done", "🏷 ")
 
 
 @pytest.fixture
@@ -42,13 +42,17 @@ def test_without_a_terminal_it_answers_itself_and_says_so(without_claude: dict[s
 
 def test_on_a_terminal_it_asks(without_claude: dict[str, str]) -> None:
     with OnTerminal("run", "--demo", **without_claude) as terminal:
-        for number, typed in enumerate(["2", "y", "n"], start=1):
-            terminal.wait_for("› ", times=number)
-            terminal.type(typed)
+        terminal.wait_to_see("own words")
+        terminal.press("2")
+        for key in ("y", "n"):
+            terminal.wait_to_see("? help")
+            terminal.press(key)
+            terminal.wait_until_gone("? help")
         assert terminal.exit_code() == 0
-    assert "allowed once" in terminal.text
-    assert "✗ denied" in terminal.text
-    assert "That was the demo" in terminal.text
+    assert "✓ How should it greet? → Briefly" in terminal.screen
+    assert "✓ allowed once: Edit" in terminal.screen
+    assert "✗ denied: Bash" in terminal.screen
+    assert "That was the demo" in terminal.screen
     assert "--resume" not in terminal.text, "its session is gone"
 
 
@@ -101,10 +105,12 @@ def test_on_the_real_cli(real_cli: str, tmp_path: Path) -> None:
 @pytest.mark.real_cli
 def test_on_the_real_cli_with_a_person_who_says_no(real_cli: str) -> None:
     with cli_slot(), OnTerminal("run", "--demo", "--cli", real_cli) as terminal:
-        terminal.wait_for("› ")
+        terminal.wait_to_see("own words")
+        terminal.press("o")
+        terminal.wait_to_see("Your answer")
         terminal.type("Briefly")
-        terminal.wait_for("› ", times=2)
-        assert 'echo "Hi, $1!"' in terminal.text
-        terminal.type("n")
+        terminal.wait_to_see("? help")
+        assert 'echo "Hi, $1!"' in terminal.screen
+        terminal.press("n")
         assert terminal.exit_code() == 0
     assert "All right, I leave it there." in terminal.text

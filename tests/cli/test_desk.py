@@ -128,7 +128,7 @@ async def test_one_that_is_answered_elsewhere_goes_away_and_says_by_whom() -> No
         made.desk.closed(AskClosed(ask_id="r1", outcome="decided", answer={"type": "allow"}, by="ann", surface="web"))
         await made.settle()
         assert made.person.gone == ["run 1"]
-        assert made.front.notices == ["allowed by ann (web): Run 1"]
+        assert made.front.notices == ["allowed by ann (web): Bash run 1"]
         assert [command for command, _ in made.person.shown] == ["run 1", "run 2"]
         assert made.session.decided == []
 
@@ -220,11 +220,11 @@ async def test_asks_of_the_past_are_not_asked() -> None:
         made.desk.open()
         await made.settle()
         assert made.person.shown == [("run 2", 0)]
-        assert made.front.notices == ["denied by ann: Run 1"]
+        assert made.front.notices == ["denied by ann: Bash run 1"]
 
 
 async def test_without_anybody_to_answer_it_says_what_waits() -> None:
     async with scene(None) as made:
         made.desk.opened(opened(1))
         await made.settle()
-        assert made.front.notices == ["waits for an answer: Run 1 (handrail answer r1)"]
+        assert made.front.notices == ["waits for an answer: Bash run 1 (handrail answer r1)"]

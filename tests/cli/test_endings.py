@@ -47,6 +47,12 @@ def test_work_in_the_background_and_the_run_that_takes_notice_of_it_are_waited_f
     assert ends_at(Answered("u"), events) == len(events) - 1
 
 
+def test_an_ask_that_is_still_open_is_waited_for() -> None:
+    opened = e.AskOpened(ask_id="r", kind="permission", digest="d", title="Run")
+    events = [*RUN, opened, *END, e.AskClosed(ask_id="r", outcome="cancelled")]
+    assert ends_at(Answered("u"), events) == len(events) - 1
+
+
 def test_a_task_that_ends_during_a_run_or_is_stopped_owes_no_further_run() -> None:
     begun, ended = e.Task(phase="started", **TASK), e.Task(phase="completed", status="completed", **TASK)
     assert ends_at(Answered("u"), [*RUN, begun, ended, *END]) == 6

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
-import time
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from handrail.protocol.asks import Allow
+from handrail.sessions.asks import Actor
+from handrail.sessions.manager import Manager
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
-from .support import DEADLINE, OnTerminal
+from .support import OnTerminal
 
 pytestmark = pytest.mark.slow
 
@@ -56,13 +60,6 @@ class Session:
 
     def messages(self) -> list[str]:
         return [line["message"]["content"] for line in self.cli.received() if line["type"] == "user"]
-
-    def wait_for_messages(self, count: int) -> list[str]:
-        deadline = time.monotonic() + DEADLINE
-        while len(self.messages()) < count:
-            assert time.monotonic() < deadline, self.messages()
-            time.sleep(0.01)
-        return self.messages()
 
 
 @pytest.fixture
@@ -169,15 +166,18 @@ def test_control_g_opens_the_plan_in_the_editor(session: Session) -> None:
 
 
 def test_shift_tab_takes_the_first_answer_and_the_plan_goes_on_in_the_same_session(session: Session) -> None:
-    with session.start(sim.turn(PLAN, "Never said."), sim.turn("Carried out.")) as terminal:
+    with session.start(sim.turn(PLAN, "Carried out.")) as terminal:
         terminal.wait_to_see(MENU)
         assert "f Yes, clear context" in terminal.screen
         terminal.press(SHIFT_TAB)
         terminal.wait_to_see("knows nothing else")
+        terminal.wait_to_see(MENU)  # the simulated CLI plays the same again
+        terminal.press("a")
         assert terminal.exit_code() == 0
-    (answer,) = session.answers()
-    assert (answer["behavior"], answer["interrupt"]) == ("deny", True)
+    denied, allowed = session.answers()
+    assert (denied["behavior"], denied["interrupt"], allowed["behavior"]) == ("deny", True, "allow")
     assert len(session.cli.launches()) == 2
+    assert "Carried out." in terminal.screen
 
 
 def test_an_elicitation(session: Session) -> None:
@@ -231,6 +231,28 @@ def test_a_cancelled_ask_vanishes(session: Session) -> None:
     assert "Never mind." in terminal.screen
 
 
+async def answer_elsewhere(directory: Path) -> None:
+    """What `handrail answer` does, in another process."""
+    async with Manager.local() as manager:
+        (found,) = [
+            (session, ask)
+            for ask in await manager.asks()
+            if (await (session := await manager.get(ask.session_id)).row()).cwd == str(directory)
+        ]
+        session, ask = found
+        await session.decide(ask.id, Allow(), actor=Actor("ann", "attach", os.getpid()), digest=ask.digest)
+
+
+def test_an_ask_that_is_answered_elsewhere_vanishes(session: Session, tmp_path: Path) -> None:
+    with session.start(sim.turn(BASH, "Good.")) as terminal:
+        terminal.wait_to_see(MENU)
+        asyncio.run(answer_elsewhere(tmp_path))
+        terminal.wait_until_gone("Needs you")
+        assert terminal.exit_code() == 0
+    assert "✓ allowed by ann (attach): Bash touch a.txt" in terminal.screen
+    assert [answer["behavior"] for answer in session.answers()] == ["allow"]
+
+
 def test_an_ask_that_is_taller_than_the_screen_is_written_whole(session: Session) -> None:
     write = {"file_path": "long.txt", "content": "\n".join(f"line number {number}" for number in range(100))}
     with session.start(sim.turn(sim.tool("Write", write, output="written")), rows=24) as terminal:
@@ -240,6 +262,18 @@ def test_an_ask_that_is_taller_than_the_screen_is_written_whole(session: Session
         terminal.press("n")
         assert terminal.exit_code() == 0
     assert [answer["behavior"] for answer in session.answers()] == ["deny"]
+
+
+def test_an_ask_whose_answers_leave_it_no_room_is_written_whole_too(session: Session) -> None:
+    with session.start(sim.turn(BASH), columns=34, rows=14) as terminal:
+        terminal.wait_to_see(MENU)
+        shown = terminal.screen
+        assert shown.count("Needs you") == 1
+        assert shown.index("Needs you") < shown.index("touch a.txt") < shown.index("Runs in") < shown.index(MENU)
+        terminal.press("?")
+        terminal.wait_to_see("it runs this once")
+        terminal.press("y")
+        assert terminal.exit_code() == 0
 
 
 def test_what_was_pressed_before_the_ask_does_not_answer_it(session: Session) -> None:
@@ -278,10 +312,10 @@ def test_a_typed_line_steers(session: Session) -> None:
     with session.start(*steps) as terminal:
         terminal.wait_to_see("First.")
         terminal.type("also lint")
-        terminal.wait_to_see("› also lint")
-        assert session.wait_for_messages(2)[1] == "also lint"
+        terminal.wait_to_see("› also lint  (waits for its turn)")
         session.open_gate()
         assert terminal.exit_code() == 0
+    assert session.messages() == ["do it", "also lint"]
     assert "You said: also lint" in terminal.screen
     assert terminal.screen.index("Second.") < terminal.screen.index("You said: also lint")
 
@@ -292,11 +326,11 @@ def test_what_is_pasted_is_sent_whole_when_enter_is_pressed(session: Session) ->
         terminal.wait_to_see("First.")
         terminal.press("\x1b[200~one\ntwo\x1b[201~")
         terminal.wait_to_see("one⏎two")
-        assert len(session.messages()) == 1
         terminal.press("\r")
-        assert session.wait_for_messages(2)[1] == "one\ntwo"
+        terminal.wait_to_see("(waits for its turn)")
         session.open_gate()
         assert terminal.exit_code() == 0
+    assert session.messages() == ["do it", "one\ntwo"]
 
 
 # ---------------------------------------------------------------- Ctrl-C and the end of input
@@ -444,6 +478,20 @@ def test_json_with_a_person_asks_on_the_terminal_too(session: Session) -> None:
         assert terminal.exit_code() == 0
     events = [json.loads(line) for line in terminal.text.split("\n") if line.startswith("{")]
     assert "completed" in {event["type"] for event in events}
+
+
+@pytest.mark.parametrize(("piped", "is_asked"), [(True, True), (False, False)])
+def test_a_person_is_asked_although_something_is_piped_in(session: Session, piped: bool, is_asked: bool) -> None:
+    with tempfile.TemporaryFile() as text, open(os.devnull) as nothing:
+        text.write(b"from a pipe")
+        text.seek(0)
+        stdin = text.fileno() if piped else nothing.fileno()
+        with session.start(sim.turn(BASH), stdin=stdin) as terminal:
+            if is_asked:
+                terminal.wait_to_see(MENU)
+                terminal.press("y")
+            assert terminal.exit_code() == (0 if is_asked else 3)
+    assert session.messages() == ["do it\n\nfrom a pipe" if piped else "do it"]
 
 
 def test_no_color_is_respected(session: Session) -> None:

@@ -287,7 +287,7 @@ def test_the_end_tells_what_it_took() -> None:
         files=["a.py", "b.py (new)"],
     )
     assert plain(render_ending(ending)) == (
-        "✓ done · 2 min 5 s · 3 turns · $0.42 · context 38 % of 200k\n  changed: a.py, b.py (new)\n"
+        "✓ done · 2 min 5 s · 3 turns · $0.42 · context 38% of 200k\n  changed: a.py, b.py (new)\n"
     )
 
 
@@ -378,7 +378,7 @@ def test_the_status_line_says_what_goes_on_and_what_it_took() -> None:
     progress.receive(e.Started(meta=META, at=1000.0))
     progress.receive(e.Usage(context_tokens=76_000, context_window=200_000))
     clock.now = 1072.0
-    assert plain(progress.line()) == "⏺ waiting for Claude  1:12 · context 38 % of 200k · Ctrl-C interrupts\n"
+    assert plain(progress.line()) == "⏺ waiting for Claude  1:12 · context 38% of 200k · Ctrl-C interrupts\n"
     progress.receive(e.Delta(block="b", kind="thinking", offset=0, text="x"))
     assert "thinking" in plain(progress.line())
     assert "working, 2 calls" in plain(progress.line(2))
@@ -463,13 +463,14 @@ def recorded(path: Path) -> Iterable[e.Event | e.Delta]:
     )
 
 
-@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_recorded_session_can_be_shown(path: Path) -> None:
-    items = list(recorded(path))
-    for width in (80, 40):
-        seen = transcript(*items, width=width, style=VERBOSE)
-        assert_harmless(seen)
-        assert all(len(line) <= width for line in seen.splitlines() if line.isascii())
+def test_every_recorded_session_can_be_shown(subtests: pytest.Subtests) -> None:
+    for path in TRANSCRIPTS:
+        items = list(recorded(path))
+        for width in (80, 40):
+            with subtests.test(f"{path.parent.name}/{path.stem}", width=width):
+                seen = transcript(*items, width=width, style=VERBOSE)
+                assert_harmless(seen)
+                assert all(len(line) <= width for line in seen.splitlines() if line.isascii())
 
 
 # ---------------------------------------------------------------- for programs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -28,6 +29,7 @@ def generator() -> ModuleType:
     return module
 
 
+@cache
 def observed_names() -> list[str]:
     """What the tests call `observe` with, each as a regular expression."""
     trees = [ast.parse(path.read_text()) for path in HERE.glob("test_*.py")]

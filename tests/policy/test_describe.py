@@ -221,13 +221,19 @@ def test_the_deepest_json_is_described() -> None:
     assert len(encode_description(found)) < 1_000_000
 
 
-@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_recorded_ask_is_described(path: Path) -> None:
+def recorded_asks(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_text().splitlines():
         raw = json.loads(line)["raw"]
         request = raw.get("request", {}) if isinstance(raw, dict) else {}
         if isinstance(request, dict) and request.get("subtype") in ASK_SUBTYPES:
-            assert_nothing_is_missing(request.get("input"), described(ask_from("r1", request)))
+            yield request
+
+
+def test_every_recorded_ask_is_described(subtests: pytest.Subtests) -> None:
+    for path in TRANSCRIPTS:
+        for request in recorded_asks(path):
+            with subtests.test(f"{path.parent.name}/{path.stem}"):
+                assert_nothing_is_missing(request.get("input"), described(ask_from("r1", request)))
 
 
 # ---------------------------------------------------------------- kinds of asks

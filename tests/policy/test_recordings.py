@@ -126,11 +126,13 @@ def test_what_was_allowed_for_good_counts_from_then_on() -> None:
     assert [each.difference for each in replayed] == ["same", "same"]
 
 
-@pytest.mark.parametrize(
-    "path", sorted(TRANSCRIPTS.glob("*/*.jsonl")), ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
-def test_every_recorded_ask_is_found(path: Path) -> None:
-    lines = path.read_bytes().splitlines()
+def test_every_recorded_ask_is_found(subtests: pytest.Subtests) -> None:
+    for path in sorted(TRANSCRIPTS.glob("*/*.jsonl")):
+        with subtests.test(f"{path.parent.name}/{path.stem}"):
+            assert_every_ask_is_found(path.read_bytes().splitlines())
+
+
+def assert_every_ask_is_found(lines: list[bytes]) -> None:
     frames = [json.loads(line)["raw"] for line in lines]
     asks = {
         frame["request"].get("tool_use_id") or frame["request_id"]

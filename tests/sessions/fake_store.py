@@ -25,7 +25,7 @@ def as_store(store: FakeStore) -> Store:
 
 async def settled() -> None:
     """Let everything that can run do so. Nothing here waits for anything but the test."""
-    for _ in range(30):
+    for _ in range(15):
         await asyncio.sleep(0)
 
 

@@ -223,7 +223,9 @@ async def test_memory_is_bounded_in_items_and_in_bytes(monkeypatch: pytest.Monke
     for _ in range(50):
         room.journal.add([Text(block="", text="x" * 4_000), Delta(block="", kind="text", offset=0, text="y")])
         await room.journal.stored()
-    assert room.feed.remembered <= (REMEMBERED, 10_000)
+        items, size = room.feed.remembered
+        assert items <= REMEMBERED
+        assert size <= 10_000
     room.journal.add([Text(block="", text="x" * 20_000)])
     await room.journal.stored()
     assert room.feed.remembered == (0, 0), "one that is too large by itself is in the store only"
@@ -384,7 +386,7 @@ class JournalAndReaders(RuleBasedStateMachine):
             await reader.leave()
 
 
-JournalAndReaders.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
+JournalAndReaders.TestCase.settings = settings(max_examples=40, stateful_step_count=30)
 TestJournalAndReaders = JournalAndReaders.TestCase
 
 

@@ -38,6 +38,7 @@ from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
 ALICE = Actor("alice", "terminal")
+SECRET = "s3cr3t-value-1234"
 
 
 @pytest.fixture
@@ -70,6 +71,10 @@ async def events_of(session: Session) -> list[Event]:
 
 
 T = TypeVar("T")
+
+
+def everything_in(directory: str) -> bytes:
+    return b"".join(path.read_bytes() for path in Path(directory).rglob("*") if path.is_file())
 
 
 def of_type(events: Sequence[Any], kind: type[T]) -> list[T]:
@@ -188,6 +193,18 @@ async def test_a_process_that_dies_in_a_run_is_told_in_full(manager: Manager, pl
     events = await events_of(session)
     assert len(of_type(events, Started)) == len(of_type(events, Completed))
     assert (await session.row()).status == "failed"
+
+
+async def test_a_secret_of_the_environment_stays_out_of_the_journal(
+    manager: Manager, play: Any, places: Places
+) -> None:
+    options = msgspec.structs.replace(play(sim.loop_turns("The token is s3cr3t-value-1234.")), env={"MY_TOKEN": SECRET})
+    session = await manager.start(options)
+    done = await session.run("What is the token?")
+    assert done.answer == "The token is [redacted]."
+    await session.stop()
+    await manager.close()
+    assert SECRET.encode() not in everything_in(places.state)
 
 
 # ---------------------------------------------------------------- finding

@@ -371,10 +371,13 @@ def recorded(path: Path, direction: str) -> list[Any]:
     return [row["raw"] for row in rows if row["dir"] == direction and not row.get("meta")]
 
 
-@pytest.mark.parametrize(
-    "path", sorted(TRANSCRIPTS.glob("*/*.jsonl")), ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
-async def test_real_transcripts_play_to_the_end(path: Path) -> None:
+async def test_real_transcripts_play_to_the_end(subtests: pytest.Subtests) -> None:
+    for path in sorted(TRANSCRIPTS.glob("*/*.jsonl")):
+        with subtests.test(f"{path.parent.name}/{path.stem}"):
+            await assert_plays_to_the_end(path)
+
+
+async def assert_plays_to_the_end(path: Path) -> None:
     transport = ReplayTransport(path)
     host = Host()
     await transport.open(host)

@@ -17,14 +17,14 @@ from contextlib import aclosing
 from enum import IntEnum
 from typing import Any, Protocol
 
+from handrail.cli.account import Account
 from handrail.cli.asking.desk import AskDesk
 from handrail.cli.endings import Forever, Pulse, Until
 from handrail.cli.showing.style import FAILED, NEEDS_YOU, QUIET
-from handrail.cli.showing.summary import Ending
 from handrail.cli.surface import Surface
 from handrail.cli.surroundings import Surroundings
 from handrail.errors import HandrailError
-from handrail.events.model import AskClosed, AskOpened, Completed, Delta, Event, ProcessExited, Prompt, Started
+from handrail.events.model import AskClosed, AskOpened, Completed, Delta, Event, ProcessExited
 from handrail.sessions.asks import Actor, AnyAnswer
 from handrail.store.base import SessionRow
 
@@ -34,11 +34,6 @@ LIVELINESS_SECONDS = 1.0
 LAST_EVENTS_SECONDS = 3.0
 NOTICE_SECONDS = 5.0
 """How long the CLI may take to begin the run in which it takes notice of what ended in the background."""
-
-_NOT_ANSWERED = {
-    "dropped": "Claude Code dropped the message without answering it",
-    "lost": "the message was lost: Claude Code ended before it was done with it",
-}
 
 GoOn = Callable[[SessionRow], Collection[str]]
 """The commands that go on with a session."""
@@ -115,10 +110,8 @@ class Attachment:
         self._main: asyncio.Task[int] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._first: Started | None = None
-        self._last: Completed | None = None
-        self._turns = 0
-        self._trouble = ""
+        self._account = Account()
+        self._fault: BaseException | None = None
         self._stops = 0
         self._has_left = False
         self._killed_by: int | None = None
@@ -131,11 +124,14 @@ class Attachment:
             try:
                 return await self._main
             except asyncio.CancelledError:
+                if self._fault is not None:
+                    raise self._fault from None
                 if not self._is_ended:
-                    self._main.cancel()
                     raise
                 return self._exit_code()
             finally:
+                for task in (self._main, *self._tasks):
+                    task.cancel()
                 self._surface.stop()
 
     def _listen(self) -> None:
@@ -211,22 +207,17 @@ class Attachment:
     def _receive(self, event: Event, desk: AskDesk) -> None:
         self._silent_since = self._clock()
         self._pulse.receive(event)
+        self._account.receive(event)
         match event:
             case AskOpened():
                 desk.opened(event)
             case AskClosed():
                 desk.closed(event)
-            case Started():
-                self._first = self._first or event
             case Completed():
-                self._last = event
-                self._turns += event.num_turns
                 self._stops = 0 if self._detaches else self._stops
                 if self._tells_each_run:
                     self._view.run_ended(event)
                 self._say_what_is_left()
-            case Prompt(state="dropped" | "lost" as state, reason=reason):
-                self._trouble = reason or _NOT_ANSWERED[state]
 
     def _say_what_is_left(self) -> None:
         background = self._view.progress.background
@@ -247,42 +238,19 @@ class Attachment:
                 return
             if not self._detaches and self._pulse.is_running and not await session.is_live():
                 await asyncio.sleep(LAST_EVENTS_SECONDS)
-                self._trouble = self._trouble or "the session has ended"
+                self._account.trouble = self._account.trouble or "the session has ended"
                 self._stop_reading()
                 return
 
     # ------------------------------------------------------------ the end
 
     async def _sum_up(self, session: Followed, go_on: GoOn) -> None:
-        if self._tells_each_run and (self._last is not None or self._has_left):
-            return
-        if self._last is None:
+        if self._account.last is None:
             if not self._is_ended:
-                self._surface.fail(self._trouble or "it ended before anything was answered")
-            return
-        progress = self._view.progress
-        error = self._last.error or ""
-        ending = Ending(
-            ok=self._last.ok,
-            error=error,
-            stopped=self._is_ended,
-            said=bool(error) and error.strip() == self._view.said.strip(),
-            duration_ms=self._duration_ms(),
-            turns=self._turns,
-            cost_usd=progress.cost_usd,
-            context_tokens=progress.context_tokens,
-            context_window=progress.context_window,
-            files=tuple(self._view.files),
-            denied=self._surface.denied,
-        )
-        self._view.end(ending, resume=go_on(await session.row()))
-
-    def _duration_ms(self) -> float:
-        if self._last is None or self._first is None:
-            return 0.0
-        if self._last.run == self._first.run and self._last.duration_ms:
-            return self._last.duration_ms
-        return max(0.0, self._last.at - self._first.at) * 1000
+                self._surface.fail(self._account.trouble or "it ended before anything was answered")
+        elif not self._tells_each_run:
+            ending = self._account.ending(self._view, stopped=self._is_ended, denied=self._surface.denied)
+            self._view.end(ending, resume=go_on(await session.row()))
 
     @property
     def _is_ended(self) -> bool:
@@ -296,7 +264,7 @@ class Attachment:
             return ExitCode.OK
         if self._is_ended:
             return ExitCode.INTERRUPTED
-        if self._last is None or not self._last.ok:
+        if not self._account.ok:
             return ExitCode.FAILED
         return ExitCode.DENIED if self._surface.denied else ExitCode.OK
 
@@ -402,4 +370,10 @@ class Attachment:
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fault = fault
+            self._cancel()

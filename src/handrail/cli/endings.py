@@ -9,12 +9,13 @@ from handrail.events import model as e
 __all__ = ["Answered", "Forever", "Idle", "Pulse", "Until"]
 
 _OVER = frozenset({"answered", "dropped", "lost"})
-_NOTICED = frozenset({"completed", "failed"})
+_UNNOTICED = frozenset({"stopped", "killed", "cancelled", "lost"})
+"""Ways for a task to end after which the CLI has nothing to say to Claude."""
 _FRESH_CONTEXT = "approve_in_fresh_context"
 
 
 class Pulse:
-    """What still goes on at some point of a session's events: a run, messages, tasks, a plan that moves house."""
+    """What still goes on at some point of a session's events: a run, messages, asks, tasks, a plan that moves on."""
 
     def __init__(self) -> None:
         self.is_running = False
@@ -24,6 +25,7 @@ class Pulse:
         self.owes_notice = False
         """Whether a task has ended in the background of which the CLI is yet to take notice, in a run of its own."""
         self._messages: set[str] = set()
+        self._asks: set[str] = set()
         self._moving = False
 
     def receive(self, event: e.Event) -> None:
@@ -37,13 +39,17 @@ class Pulse:
                 self._message(uuid, over=state in _OVER)
             case e.Task():
                 self._task(event)
-            case e.AskClosed(outcome="decided", answer=answer):
-                # The conversation ends, and the plan is carried out in another one.
+            case e.AskOpened(ask_id=ask_id):
+                self._asks.add(ask_id)
+            case e.AskClosed(ask_id=ask_id, answer=answer):
+                self._asks.discard(ask_id)
+                # After this answer the conversation ends, and the plan is carried out in another one.
                 self._moving = self._moving or (answer or {}).get("type") == _FRESH_CONTEXT
             case e.ProcessExited():
                 self.is_gone = not self._moving
                 self.is_running = self.owes_notice = False
                 self.background.clear()
+                self._asks.clear()
 
     def _task(self, event: e.Task) -> None:
         if event.phase != "completed":
@@ -51,7 +57,7 @@ class Pulse:
                 self.background.add(event.id)
         elif event.id in self.background:
             self.background.discard(event.id)
-            self.owes_notice = not self.is_running and event.status in _NOTICED
+            self.owes_notice = not self.is_running and event.status not in _UNNOTICED
 
     def _message(self, uuid: str, *, over: bool) -> None:
         if over:
@@ -63,7 +69,8 @@ class Pulse:
     @property
     def is_idle(self) -> bool:
         """Whether nothing goes on, and nothing is to come by itself."""
-        return not (self.is_running or self.background or self.owes_notice or self._messages or self._moving)
+        goes_on = self.is_running or self.background or self._messages or self._asks
+        return not (goes_on or self.owes_notice or self._moving)
 
 
 class Until(Protocol):

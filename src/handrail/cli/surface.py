@@ -13,6 +13,7 @@ from handrail.cli.asking.asker import Asker
 from handrail.cli.asking.desk import Answerer
 from handrail.cli.asking.unattended import Automatic, Nobody
 from handrail.cli.keyboard.keyboard import Keyboard
+from handrail.cli.keyboard.person import keys_of_person
 from handrail.cli.keyboard.terminal import Terminal
 from handrail.cli.showing.json_lines import JsonView
 from handrail.cli.showing.progress import Progress
@@ -118,15 +119,14 @@ def make_surface(
         style = Style(verbose=verbose, markdown=looks.markdown, thinking=looks.show_thinking)
         view = TerminalView(output, style, hints=hints)
     desk = _desk(view, errors)
-    keyboard = None if desk is None else Keyboard(Terminal(sys.stdin.fileno()), desk)
-    answerer = _answerer(desk or view.screen, keyboard, without)
-    return Surface(view, desk or view.screen, keyboard, answerer, output, errors)
+    keys = keys_of_person(desk.console) if desk is not None else None
+    keyboard = Keyboard(Terminal(keys), desk) if desk is not None and keys is not None else None
+    shown_on = desk if desk is not None and keyboard is not None else view.screen
+    return Surface(view, shown_on, keyboard, _answerer(shown_on, keyboard, without), output, errors)
 
 
 def _desk(view: View, errors: Console) -> Screen | None:
-    """Where a person sees asks and can press keys, if there is one: where the session is shown, or where errors go."""
-    if sys.stdin is None or not sys.stdin.isatty():
-        return None
+    """Where a person would see asks: where the session is shown, or else where errors go."""
     if view.screen.console.is_terminal:
         return view.screen
     return Screen(errors) if errors.is_terminal else None

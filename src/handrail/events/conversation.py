@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import msgspec
@@ -59,8 +59,12 @@ class Conversation:
             else:
                 yield from self._said_for_the_user(block, frame)
 
-    def streaming(self, frame: StreamEvent) -> Iterator[Event | Delta]:
-        """A piece of a message."""
+    def streaming(self, frame: StreamEvent) -> Iterable[Event | Delta]:
+        """A piece of a message. Nearly all of them are deltas, which concern nobody but the block that grows."""
+        grows = isinstance(frame.event, stream.ContentBlockDelta)
+        return self._streams.receive(frame) if grows else self._streaming(frame)
+
+    def _streaming(self, frame: StreamEvent) -> Iterator[Event | Delta]:
         yield from self._streams.receive(frame)
         yield from self._meter.streaming(frame)
         if isinstance(frame.event, stream.StreamError):

@@ -7,7 +7,6 @@ refuses an answer that does not fit the kind of ask.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -34,7 +33,7 @@ __all__ = [
 
 AskKind: TypeAlias = Literal["permission", "plan", "enter_plan", "question", "elicitation", "dialog", "budget"]
 
-CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+CANONICAL_JSON = msgspec.json.Encoder(order="sorted")
 ASK_SUBTYPES = frozenset({"can_use_tool", "elicitation", "request_user_dialog"})
 TOOL_KINDS: dict[str, AskKind] = {
     "ExitPlanMode": "plan",
@@ -210,7 +209,17 @@ def ask_digest(ask: Ask, *, file_hash: str | None = None) -> str:
         "file": file_hash,
         "plan": ask.plan,
     }
-    return hashlib.sha256(CANONICAL_JSON.encode(asked).encode()).hexdigest()
+    return hashlib.sha256(_canonical(asked)).hexdigest()
+
+
+def _canonical(value: Any) -> bytes:
+    """The one way to write `value` as JSON."""
+    try:
+        return CANONICAL_JSON.encode(value)
+    except (ValueError, OverflowError, RecursionError):  # half a surrogate pair, say, of which UTF-8 knows nothing
+        import json
+
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _allow_body(ask: Ask, answer: Allow) -> dict[str, Any]:

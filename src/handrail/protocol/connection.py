@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -47,8 +46,7 @@ REMEMBERED = 1024
 LEGACY_PERMISSION_TOOL = "PermissionPromptTool"
 
 
-@dataclass(slots=True, eq=False)
-class OurRequest:
+class OurRequest(msgspec.Struct, eq=False):
     """A control request that we made of the CLI. `line` is what to write."""
 
     id: str
@@ -57,8 +55,7 @@ class OurRequest:
     state: Ours = Ours.WAITING
 
 
-@dataclass(slots=True, eq=False)
-class TheirRequest:
+class TheirRequest(msgspec.Struct, eq=False):
     """A control request that the CLI made of us; it waits until `respond` or until the CLI cancels it."""
 
     id: str
@@ -72,30 +69,26 @@ class TheirRequest:
         return str(self.body.get("subtype", ""))
 
 
-@dataclass(slots=True, frozen=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """The CLI wants an answer to `request`."""
 
     request: TheirRequest
 
 
-@dataclass(slots=True, frozen=True)
-class Cancelled:
+class Cancelled(msgspec.Struct, frozen=True):
     """The CLI no longer wants an answer to `request`."""
 
     request: TheirRequest
 
 
-@dataclass(slots=True, frozen=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """`request` of ours is answered by `result`."""
 
     request: OurRequest
     result: ControlResult
 
 
-@dataclass(slots=True, frozen=True)
-class Stray:
+class Stray(msgspec.Struct, frozen=True):
     """A control frame that fits nothing that is open: a late or double answer, an unknown id. Harmless."""
 
     frame: Frame

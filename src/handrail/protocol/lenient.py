@@ -7,7 +7,6 @@ field of the wrong type keeps its default and is reported, a tagged value with a
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any, TypeVar
 
@@ -41,6 +40,8 @@ def plain_value(line: bytes | bytearray) -> Any:
     try:
         return msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
+        import json  # for the few lines that msgspec refuses
+
         return _without_surrogates(json.loads(line.decode("utf-8", "replace")))
 
 

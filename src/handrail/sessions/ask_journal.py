@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from handrail.errors import StoreError
-from handrail.events.model import AskClosed, AskOpened, Event
+from handrail.events.model import AskClosed, AskOpened
 from handrail.policy.answers.encoding import encode_answer
 from handrail.policy.answers.plan import PlanContext
 from handrail.protocol.asks import Ask
@@ -58,6 +58,8 @@ class AskJournal:
         self._on_open = on_open
         self._changes: list[AskChange] = []
         self._open: dict[str, AskRow] = {}
+        self._answers: dict[str, dict[str, Any]] = {}
+        """The answers of decisions that were recorded, until their asks are closed."""
 
     @property
     def waiting(self) -> int:
@@ -82,11 +84,12 @@ class AskJournal:
     async def record(self, decision: Decision) -> None:
         """Store a decision, if it is the first, so that a power cut cannot undo it. Raises `StoreError` if not."""
         self.flush()
+        answer = self._answers[decision.ask_id] = encode_answer(decision.answer)
         row = DecisionRow(
             session_id=self._session_id,
             ask_id=decision.ask_id,
             digest=decision.digest,
-            answer=msgspec.json.encode(encode_answer(decision.answer)),
+            answer=msgspec.json.encode(answer),
             decided_by=decision.actor.name,
             surface=decision.actor.surface,
             decided_at=decision.at,
@@ -120,38 +123,46 @@ class AskJournal:
 
     def _closed(self, change: AskChange) -> None:
         row = self._open.pop(change.ask.id, None)
+        recorded = self._answers.pop(change.ask.id, None)
         if row is None:
             return
         decision = change.decision
         state: AskRowState = OUTCOMES[change.state]
-        if state == "lost" and decision is not None:
-            state = "unsent"
-        event = _closing_event(change.ask.id, state, decision, self._run())
-        self._journal.add([event], asks=[_closed_row(row, state, decision)])
+        if decision is None:
+            event = AskClosed(run=self._run(), ask_id=change.ask.id, outcome=_outcome(state))
+            closed = msgspec.structs.replace(row, state=state, closed_at=time.time())
+        else:
+            state = "unsent" if state == "lost" else state
+            answer = recorded if recorded is not None else encode_answer(decision.answer)
+            event = _answered_event(change.ask.id, state, decision, answer, self._run())
+            closed = _answered_row(row, state, decision, answer)
+        self._journal.add([event], asks=[closed])
 
 
-def _closing_event(ask_id: str, state: AskRowState, decision: Decision | None, run: int | None) -> Event:
-    outcome: Any = "decided" if state == "sent" else state
-    if decision is None:
-        return AskClosed(run=run, ask_id=ask_id, outcome=outcome)
+def _outcome(state: AskRowState) -> Any:
+    return "decided" if state == "sent" else state
+
+
+def _answered_event(
+    ask_id: str, state: AskRowState, decision: Decision, answer: dict[str, Any], run: int | None
+) -> AskClosed:
     return AskClosed(
         run=run,
         ask_id=ask_id,
-        outcome=outcome,
-        answer=encode_answer(decision.answer),
+        outcome=_outcome(state),
+        answer=answer,
         by=decision.actor.name,
         surface=decision.actor.surface,
         decided_at=decision.at,
     )
 
 
-def _closed_row(row: AskRow, state: AskRowState, decision: Decision | None) -> AskRow:
-    closed = msgspec.structs.replace(row, state=state, closed_at=time.time())
-    if decision is None:
-        return closed
+def _answered_row(row: AskRow, state: AskRowState, decision: Decision, answer: dict[str, Any]) -> AskRow:
     return msgspec.structs.replace(
-        closed,
-        answer=msgspec.json.encode(encode_answer(decision.answer)),
+        row,
+        state=state,
+        closed_at=time.time(),
+        answer=msgspec.json.encode(answer),
         decided_by=decision.actor.name,
         surface=decision.actor.surface,
         decided_at=decision.at,

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -40,24 +39,21 @@ ASK_AGAIN_AFTER = 1.0
 """How many seconds to wait after an answer could not be recorded."""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyAnswer:
+class PolicyAnswer(msgspec.Struct, frozen=True):
     """What a policy answers to an ask, and which part of the policy says so."""
 
     answer: Answer
     actor: Actor
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(msgspec.Struct, frozen=True):
     """An answer in the terms of the wire, and what is to be done after it was sent."""
 
     answer: Answer
     then: Callable[[Decision], None] = lambda decision: None
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """The way back to the CLI: a body, or an error."""
 
     respond: Callable[[TheirRequest, dict[str, Any]], None]
@@ -254,8 +250,7 @@ class Asking:
             task.cancel()
 
 
-@dataclass(frozen=True, slots=True)
-class _CLI:
+class _CLI(msgspec.Struct, frozen=True):
     """The CLI that waits for the answer to one request."""
 
     request: TheirRequest
@@ -279,8 +274,7 @@ class _CLI:
         return self.surveyor.look_again(ask)
 
 
-@dataclass(frozen=True, slots=True)
-class _BodyParcel:
+class _BodyParcel(msgspec.Struct, frozen=True):
     cli: _CLI
     body: dict[str, Any]
     then: Callable[[Decision], None]
@@ -290,8 +284,7 @@ class _BodyParcel:
         self.then(decision)
 
 
-@dataclass(frozen=True, slots=True)
-class _ErrorParcel:
+class _ErrorParcel(msgspec.Struct, frozen=True):
     cli: _CLI
     error: str
 

@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
@@ -77,8 +76,7 @@ class Parcel(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ActionParcel:
+class ActionParcel(msgspec.Struct, frozen=True):
     """A parcel whose sending is one action."""
 
     action: Callable[[Decision], None]
@@ -103,8 +101,7 @@ class Correspondent(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Closed:
+class _Closed(msgspec.Struct, frozen=True):
     """What is remembered of an ask that is closed: not what it was about, which can be large."""
 
     state: AskState
@@ -112,8 +109,7 @@ class _Closed:
     decided_at: float
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, eq=False):
     ask: Ask
     correspondent: Correspondent
     state: AskState = AskState.PENDING

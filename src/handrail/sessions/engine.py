@@ -8,14 +8,14 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
 
 from handrail import errors
 from handrail.errors import HandrailError, SessionError, SessionNotLive, StaleDigest, StoreError
-from handrail.events.model import Action, AskClosed, Completed, ModelChanged, SessionRekeyed, Started, Titled
+from handrail.events.model import AskClosed, Completed, ModelChanged, SessionRekeyed, Started, Titled
 from handrail.policy.answers.encoding import encode_answer
 from handrail.protocol.asks import Allow, Ask
 from handrail.protocol.control import Interrupt
@@ -79,6 +79,7 @@ class Engine:
         self._lock = owned.lock
         self.policy: Policy | PolicySource | None = None
         self._guards = guards
+        self.journal.on_add = guards.see
         self._attachments = attachments
         self._on_end = on_end
         self._sitting: Sitting | None = None
@@ -88,6 +89,7 @@ class Engine:
         self._succeeding = False
         self._marker = ""
         self._leaving: asyncio.Task[None] | None = None
+        self._admission: asyncio.Task[None] | None = None
         self._seated = asyncio.Event()
         """Not set while one CLI of the session follows another."""
         self._seated.set()
@@ -100,12 +102,23 @@ class Engine:
     async def start(self, options: Options, *, why: str) -> None:
         """Start the CLI. Raises what keeps it from starting; the session is then over for this process."""
         try:
-            await self._guards.admit(self._wait_in_queue)
+            await self._take_seat()
             self._guards.watch(self._stalled)
             await self._sit_down(options, why)
         except BaseException:
             await self._leave()
             raise
+
+    async def _take_seat(self) -> None:
+        """Wait for a seat, unless the session is stopped before."""
+        self._admission = asyncio.get_running_loop().create_task(self._guards.admit(self._wait_in_queue))
+        try:
+            await asyncio.wait([self._admission])
+        finally:
+            self._admission.cancel()
+        if self._stopping:
+            raise SessionNotLive(f"session {self.session_id[:8]} was stopped before its turn came")
+        await self._admission
 
     def _wait_in_queue(self, ahead: int) -> None:
         if self._status != "queued":
@@ -129,6 +142,8 @@ class Engine:
         await self._leave()
 
     async def _sit_down(self, options: Options, why: str) -> None:
+        redactor = Redactor(value for name, value in options.env.items() if is_secret_name(name))
+        self.journal.redact = redactor.known
         self._sitting = Sitting(
             self.session_id,
             options,
@@ -136,7 +151,7 @@ class Engine:
             journal=self.journal,
             listener=self,
             launch=lambda argv, env, cwd: self._launch(argv, env, cwd, why),
-            redactor=Redactor(value for name, value in options.env.items() if is_secret_name(name)),
+            redactor=redactor,
             policy=self.policy,
             budget=self._guards.purses(self.settings.budget, spent=self.journal.cost_usd, on_raise=self._budget_raised),
             attachments=self._attachments,
@@ -180,6 +195,7 @@ class Engine:
             if sitting is not None:
                 await sitting.end()
             self._sitting = None
+            await self._leave_queue()
             await self._guards.close()
             self._update()
             await self._owned.give_up()
@@ -189,6 +205,11 @@ class Engine:
             self._lock.release()  # whatever went wrong: nothing of the session runs any more
             self.over.set()
             self._on_end(self)
+
+    async def _leave_queue(self) -> None:
+        if self._admission is not None:
+            self._admission.cancel()
+            await asyncio.wait([self._admission])
 
     def failed(self, error: HandrailError) -> None:
         """The journal cannot be written any more: nothing may run that nobody could read about."""
@@ -275,9 +296,7 @@ class Engine:
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """Put a remark of Handrail's own into the journal."""
-        kind: Literal["warning", "note"] = "warning" if warning else "note"
-        run = self._sitting.translator.run if self._sitting is not None else None
-        self.journal.add([Action(id=f"{kind}-{uuid4().hex}", kind=kind, title=text, phase="completed", run=run)])
+        self.journal.remark(text, warning=warning)
 
     def begins_anew(self, why: str) -> None:
         """Say that the CLI does not know the conversation any more, and began another."""
@@ -310,7 +329,6 @@ class Engine:
 
     def happened(self, items: Sequence[Item]) -> None:
         """These are in the journal."""
-        self._guards.see(items)
         for item in items:
             match item:
                 case Started(resume=resume, meta=meta):

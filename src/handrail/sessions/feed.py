@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from handrail.events.codec import decode_event
 from handrail.events.model import Action, Completed, Delta, Event, ProcessExited, Text, Thinking
@@ -67,7 +69,7 @@ class Feed:
 
     def publish(self, items: Sequence[tuple[Item, int]]) -> None:
         """Show items to readers, each with about how many bytes it takes. Their events can be read from the store."""
-        for item, size in items:
+        for item, size in _joined(items):
             self._recent.append((item, size))
             self._recent_bytes += size
             if isinstance(item, Delta):
@@ -101,10 +103,13 @@ class Feed:
         """Every event behind number `after`, and then what comes, with deltas between; to the last one, or for good."""
         cursor = after
         while True:
+            published = self.seq
             while page := [row for row in await self._page(cursor) if self._may_show(row)]:
                 for row in page:
                     cursor = row.seq
                     yield decode_event(row.body)
+            if cursor < published:
+                return  # the session was deleted: otherwise what was published can be read
             if cursor < self.seq:
                 continue
             position = self._end
@@ -127,6 +132,11 @@ class Feed:
                 elif item.seq > cursor:
                     cursor = item.seq
                     yield item
+
+    @property
+    def remembered(self) -> tuple[int, int]:
+        """How many items are in memory, and about how many bytes they take."""
+        return len(self._recent), self._recent_bytes
 
     async def _page(self, cursor: int) -> list[EventRow]:
         return await self._store.read(self.session_id, after=cursor, limit=PAGE)
@@ -179,3 +189,31 @@ class Feed:
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
+
+
+def _joined(items: Sequence[tuple[Item, int]]) -> Iterator[tuple[Item, int]]:
+    """`items`, with deltas that follow each other in one block as one: what is shown at once needs one waking."""
+    run: list[Delta] = []
+    taken = 0
+    for item, size in items:
+        if run and not _continues(run, item):
+            yield _one(run), taken
+            run, taken = [], 0
+        if isinstance(item, Delta):
+            run.append(item)
+            taken += size
+        else:
+            yield item, size
+    if run:
+        yield _one(run), taken
+
+
+def _continues(run: Sequence[Delta], item: Item) -> bool:
+    last = run[-1]
+    return isinstance(item, Delta) and item.block == last.block and item.offset == last.offset + len(last.text)
+
+
+def _one(run: Sequence[Delta]) -> Delta:
+    if len(run) == 1:
+        return run[0]
+    return msgspec.structs.replace(run[0], text="".join([delta.text for delta in run]))

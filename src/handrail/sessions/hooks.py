@@ -8,7 +8,6 @@ event a hook only observes: its failure is logged and the CLI goes on.
 from __future__ import annotations
 
 import asyncio
-import difflib
 import inspect
 import logging
 import math
@@ -350,6 +349,8 @@ def _refuses(answer: Mapping[str, Any]) -> bool:
 def _check_event(event: str) -> None:
     if event in HOOK_EVENTS:
         return
+    import difflib  # costs nothing where every name is right
+
     similar = difflib.get_close_matches(event.lower(), {name.lower(): name for name in HOOK_EVENTS}, 1, SIMILAR)
     if similar:
         meant = next(name for name in HOOK_EVENTS if name.lower() == similar[0])

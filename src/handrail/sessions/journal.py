@@ -11,14 +11,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import msgspec
 from msgspec.structs import force_setattr
 
 from handrail.errors import Fenced, StoreError
-from handrail.events.codec import encode_event, searchable_text
+from handrail.events.codec import decode_event, encode_event, searchable_text
 from handrail.events.model import Action, Completed, Delta, Event, Started
 from handrail.sessions.feed import Feed, Item
 from handrail.store.base import AskRow, Batch, EventRow, FrameRow, Lease, MessageRow, RunRow, StartRow, Store
@@ -58,8 +58,12 @@ class Journal:
         self.runs = runs
         """How many runs there were."""
         self.cost_usd = cost_usd
+        self.redact: Callable[[bytes], bytes] = lambda body: body
+        """Takes secrets out of an event's JSON; gives back the very same bytes where there are none."""
         self.trouble: StoreError | None = None
         """Why nothing is being stored at the moment."""
+        self.on_add: Callable[[Item], None] = lambda item: None
+        """Hears of everything that is added, at once: before it is stored, and whoever adds it."""
         self._store = store
         self.lease = lease
         self._feed = feed
@@ -97,6 +101,7 @@ class Journal:
                 self._waits += A_DELTA + len(item.text)
             else:
                 self._number(item)
+            self.on_add(item)
         self._extend("asks", asks)
         self._extend("messages", messages)
         self._extend("starts", starts)
@@ -106,6 +111,12 @@ class Journal:
         self._batch.durable |= durable
         self._added += 1
         self._go_on()
+
+    def remark(self, text: str, *, warning: bool = False) -> None:
+        """Add a remark of Handrail's own. It belongs to the run that is open."""
+        kind: Literal["warning", "note"] = "warning" if warning else "note"
+        run = self._open_run.number if self._open_run is not None and self._open_run.completed_seq is None else None
+        self.add([Action(id=f"{kind}-{uuid4().hex}", kind=kind, title=text, phase="completed", run=run)])
 
     def reopen(self, run: RunRow | None) -> None:
         """Take up a run that an earlier owner began, so that it can be completed."""
@@ -152,6 +163,9 @@ class Journal:
         if not event.at:
             force_setattr(event, "at", self._clock())
         body = encode_event(event)
+        clean = self.redact(body)
+        if clean is not body:
+            body, event = clean, decode_event(clean)
         row = EventRow(
             seq=event.seq,
             at=event.at,
@@ -260,10 +274,8 @@ class Journal:
             return
         logger.warning("the journal of %s is being written again", self.lease.session_id)
         seconds = max(1.0, self._clock() - self._trouble_since)
-        title = f"the journal could not be written for {seconds:.0f} s: {self.trouble}"
-        run = self._open_run.number if self._open_run is not None and self._open_run.completed_seq is None else None
-        self.trouble = None
-        self.add([Action(id=f"warning-{uuid4().hex}", kind="warning", title=title, phase="completed", run=run)])
+        trouble, self.trouble = self.trouble, None
+        self.remark(f"the journal could not be written for {seconds:.0f} s: {trouble}", warning=True)
 
     def _fail(self, error: StoreError) -> None:
         self._end(error)

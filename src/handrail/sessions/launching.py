@@ -15,6 +15,8 @@ from handrail.transports.redact import is_secret_name
 
 __all__ = ["SessionSettings", "decode_settings", "encode_settings", "for_fork", "for_new", "for_resume"]
 
+WITH_SECRETS = frozenset({"env", "headers"})
+"""Where the names of values tell which are secret: of the CLI, of its settings, of MCP servers wherever they are."""
 OF_ONE_LAUNCH = frozenset(
     {"resume", "resume_at", "resume_drops_turn", "continue_conversation", "fork_session", "session_id"}
 )
@@ -36,12 +38,10 @@ def encode_settings(settings: SessionSettings) -> bytes:
         for name, value in msgspec.structs.asdict(settings.options).items()
         if name not in OF_ONE_LAUNCH and value != getattr(Options(), name)
     }
-    if "env" in options:
-        options["env"] = {name: value for name, value in options["env"].items() if not is_secret_name(name)}
     if isinstance(options.get("mcp_servers"), Mapping):
         options["mcp_servers"] = {name: each for name, each in options["mcp_servers"].items() if not _in_process(each)}
     stored = {
-        "options": options,
+        "options": _without_secrets(options),
         "policy": settings.policy,
         "budget": settings.budget,
         "worktree": settings.worktree,
@@ -80,6 +80,20 @@ def for_fork(options: Options, cli_session_id: str) -> Options:
 def _streaming(options: Options, **changes: Any) -> Options:
     cleared = {"continue_conversation": False, "fork_session": False, "resume": None}
     return msgspec.structs.replace(options, **{**cleared, "include_partial_messages": True, **changes})
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_without_secrets(each) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {name: _public(each) if name in WITH_SECRETS else _without_secrets(each) for name, each in value.items()}
+
+
+def _public(named: Any) -> Any:
+    if not isinstance(named, Mapping):
+        return named
+    return {name: value for name, value in named.items() if not is_secret_name(str(name))}
 
 
 def _in_process(server: Any) -> bool:

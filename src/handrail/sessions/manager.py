@@ -27,6 +27,7 @@ from handrail.errors import (
     ProcessExited,
     SessionBusy,
     SessionError,
+    SessionLimit,
     SessionNotFound,
     SessionNotLive,
     StoreError,
@@ -286,7 +287,7 @@ class Manager:
         from handrail.sessions.adoption import adoptable
 
         directory = _absolute(cwd) if cwd is not None else None
-        return await asyncio.to_thread(adoptable, self._home(), directory)
+        return await asyncio.to_thread(adoptable, self._home(), directory, environ={**os.environ, **self._env})
 
     async def adopt(self, cli_session_id: str) -> Session:
         """Take over a session that Claude Code keeps: its history can be read here, and a message resumes it."""
@@ -303,7 +304,8 @@ class Manager:
             )
         settings = SessionSettings(options=Options(cwd=found[0].cwd), policy=Asked())
         row = await self._create(settings, title=found[0].title, cli_session_id=found[0].session_id, status="stopped")
-        owned = await self._take(row)
+        # Not the feed of the session: nobody is to be notified of what happened long ago.
+        owned = await self._ownership.take(row, Feed(row.id, self.store), on_failure=lambda error: None)
         try:
             owned.journal.add(await asyncio.to_thread(lambda: list(history(found[0].path))))
         finally:
@@ -513,8 +515,21 @@ class Manager:
             if await self.store.messages(session_id, states=("queued",)):
                 await check_restart(self.store, session_id, self.limits.restarts, now=time.time())
                 await self._resume(session_id, Attachments(), {}, why="recovery")
+        except SessionLimit as error:
+            await self._warn(session_id, f"messages were not sent: {error}")
         except HandrailError as error:
             logger.warning("session %s has messages that were not sent: %s", session_id[:8], error)
+
+    async def _warn(self, session_id: str, text: str) -> None:
+        """Put a warning into the journal of a session that nobody owns."""
+        logger.warning("session %s: %s", session_id[:8], text)
+        async with self._while_starting(session_id):
+            row = await self.store.get_session(session_id)
+            if row is None or await self._seat(session_id) is not None:
+                return
+            owned = await self._take(row)
+            owned.journal.remark(text, warning=True)
+            await owned.give_up()
 
     def _here(self, session_id: str) -> HereSeat:
         engine = self._engines.get(session_id)
@@ -554,7 +569,8 @@ class Manager:
     async def _in_worktree(self, settings: SessionSettings, name: str) -> SessionSettings:
         from handrail.sessions.worktrees import create_worktree
 
-        worktree = await create_worktree(str(settings.options.cwd), name=name)
+        directory = os.path.join(self.places.state, "worktrees")
+        worktree = await create_worktree(str(settings.options.cwd), name=name, directory=directory)
         options = msgspec.structs.replace(settings.options, cwd=worktree.cwd)
         return msgspec.structs.replace(settings, options=options, worktree=msgspec.to_builtins(worktree))
 

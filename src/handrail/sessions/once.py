@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from handrail.policy.answers.plan import RejectPlan, RevisePlan
 from handrail.protocol.asks import Allow, Answers, Ask, Deny
@@ -25,7 +28,7 @@ class OnceGrant:
         """The grant that an answer amounts to, if it is a plain yes to a tool call."""
         if ask.kind != "permission" or not isinstance(answer, Allow):
             return None
-        return cls(ask.tool_name, dict(answer.updated_input or ask.input), actor)
+        return cls(ask.tool_name, dict(_allowed_input(ask, answer)), actor)
 
     def fits(self, ask: Ask) -> bool:
         return ask.kind == "permission" and ask.tool_name == self.tool_name and ask.input == self.input
@@ -39,14 +42,26 @@ def message_about(ask: Ask, answer: AnyAnswer) -> str:
     )
 
 
+def _allowed_input(ask: Ask, answer: Allow) -> Mapping[str, Any]:
+    return ask.input if answer.updated_input is None else answer.updated_input
+
+
 def _in_words(ask: Ask, answer: AnyAnswer) -> str:
     match answer:
+        case Allow() if ask.kind == "permission" and (allowed := _allowed_input(ask, answer)) != ask.input:
+            changed = msgspec.json.encode(allowed).decode()
+            return f"the user allows that call, once, with another input. Make it with exactly this one: {changed}"
         case Allow() if ask.kind == "permission":
             return "the user allows exactly that call, once. Make it again, unchanged, and go on."
-        case Answers(answers=answers):
-            return "\n".join(["the user answered:", *(f"- {question}: {given}" for question, given in answers.items())])
+        case Answers(answers=answers, response=response):
+            told = [f"- {question}: {_choices(given)}" for question, given in answers.items()]
+            return "\n".join(["the user answered:", *told, *([response] if response else [])])
         case Deny(message=message) | RejectPlan(message=message):
             return f"the user said no. {message}".rstrip()
         case RevisePlan(feedback=feedback):
             return f"the user wants the plan changed: {feedback}"
     return "the user agrees. Ask once more, since only an answer to an open question counts."
+
+
+def _choices(given: str | Sequence[str]) -> str:
+    return given if isinstance(given, str) else ", ".join(given)

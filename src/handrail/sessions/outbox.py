@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import msgspec
@@ -54,6 +54,7 @@ class Outbox:
         self._written = written
         self._run_of = run_of
         self._tasks: set[asyncio.Task[None]] = set()
+        self._unstored: set[asyncio.Task[None]] = set()
         self._in_order = asyncio.Lock()
 
     @property
@@ -69,11 +70,14 @@ class Outbox:
                 prompt = Prompt(uuid=row.uuid, state="queued", content=content, by=row.by, surface=row.surface)
                 self._journal.add([prompt], messages=[row])
             task = asyncio.get_running_loop().create_task(self._carry(row))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            for tasks in (self._tasks, self._unstored):
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
 
     async def settle(self) -> None:
-        """Wait until nothing more will become of any message: the CLI is gone."""
+        """Wait until nothing more will become of any message: the CLI is gone. What is not stored yet stays queued."""
+        for task in self._unstored:
+            task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -83,6 +87,7 @@ class Outbox:
         try:
             async with self._in_order:
                 await self._journal.stored()
+                self._unstored.discard(cast("asyncio.Task[None]", asyncio.current_task()))
                 await turn.__aenter__()
                 sent = True
             self._written(row.uuid)

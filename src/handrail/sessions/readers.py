@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import tempfile
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import IO
@@ -149,6 +148,8 @@ class _Spill:
     """Frames on disk, as lines, in order. The file has no name, so it is gone when it is closed."""
 
     def __init__(self) -> None:
+        import tempfile  # most readers keep up, and need none
+
         self._file: IO[bytes] = tempfile.TemporaryFile(prefix="handrail-unread-")  # noqa: SIM115  (closed by close)
         self._read_at = 0
         self._written = 0

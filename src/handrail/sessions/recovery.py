@@ -7,7 +7,7 @@ owner, so what waited for an answer is lost; a decision that was stored but may 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -21,15 +21,16 @@ __all__ = ["recover"]
 
 PAGE = 1_000
 CRASHED = "Handrail ended before Claude Code was done, and Claude Code with it"
-OPENABLE = frozenset({"action", "task", "process_exited"})
+TELLING = frozenset({"action", "task", "completed", "process_exited"})
 
 
 @dataclass(slots=True)
 class _Open:
-    """What has begun and not ended."""
+    """What has begun and not ended, and which run answered which message."""
 
     actions: dict[str, Action] = field(default_factory=dict)
     tasks: dict[str, Task] = field(default_factory=dict)
+    answered: dict[str, int | None] = field(default_factory=dict)
 
     def see(self, event: Event) -> None:
         match event:
@@ -41,6 +42,8 @@ class _Open:
                 self.tasks.pop(event.id, None)
             case Task():
                 self.tasks[event.id] = event
+            case Completed(subtype=subtype) if subtype:  # the CLI's own result: it was done with these
+                self.answered.update(dict.fromkeys(event.messages, event.run))
             case ProcessExited():
                 self.actions.clear()
                 self.tasks.clear()
@@ -56,18 +59,23 @@ async def recover(store: Store, row: SessionRow, journal: Journal) -> None:
     messages = await store.messages(row.id, states=("sent", "started"))
     now = time.time()
     closed_asks = [_closed(ask, now) for ask in asks]
+    prompts = [_ended(message, found.answered) for message in messages]
+    number = run.number if run else None
     events: list[Event] = [
-        *(_failed_action(action) for action in found.actions.values()),
-        *(_failed_task(task) for task in found.tasks.values()),
-        *(_closing(ask, run.number if run else None) for ask in closed_asks),
+        *(_failed_action(action, number) for action in found.actions.values()),
+        *(_failed_task(task, number) for task in found.tasks.values()),
+        *(_closing(ask, number) for ask in closed_asks),
         *_completed(run, row),
-        *(_lost(message) for message in messages),
+        *prompts,
         ProcessExited(reason=CRASHED),
     ]
     journal.add(
         events,
         asks=closed_asks,
-        messages=[msgspec.structs.replace(message, state="lost") for message in messages],
+        messages=[
+            msgspec.structs.replace(message, state=prompt.state)
+            for message, prompt in zip(messages, prompts, strict=True)
+        ],
         session={"status": "failed" if run else "stopped"},
         durable=True,
     )
@@ -85,15 +93,20 @@ async def _left_open(store: Store, session_id: str) -> _Open:
 
 
 def _decoded(page: Iterable[EventRow]) -> Iterable[Event]:
-    return (decode_event(row.body) for row in page if row.type in OPENABLE)
+    return (decode_event(row.body) for row in page if row.type in TELLING)
 
 
-def _failed_action(action: Action) -> Action:
-    return msgspec.structs.replace(action, seq=0, at=0.0, phase="completed", ok=False, detail={"reason": CRASHED})
+def _failed_action(action: Action, run: int | None) -> Action:
+    """It may have begun in an earlier run; its end belongs to the one that is open, as all that happens now does."""
+    return msgspec.structs.replace(
+        action, seq=0, at=0.0, run=run, phase="completed", ok=False, detail={"reason": CRASHED}
+    )
 
 
-def _failed_task(task: Task) -> Task:
-    return msgspec.structs.replace(task, seq=0, at=0.0, phase="completed", ok=False, status="lost", summary=CRASHED)
+def _failed_task(task: Task, run: int | None) -> Task:
+    return msgspec.structs.replace(
+        task, seq=0, at=0.0, run=run, phase="completed", ok=False, status="lost", summary=CRASHED
+    )
 
 
 def _closed(ask: AskRow, now: float) -> AskRow:
@@ -119,5 +132,9 @@ def _completed(run: RunRow | None, row: SessionRow) -> list[Event]:
     return [Completed(run=run.number, ok=False, error=CRASHED, resume=row.cli_session_id, subtype="process_lost")]
 
 
-def _lost(message: MessageRow) -> Prompt:
-    return Prompt(uuid=message.uuid, state="lost", by=message.by, surface=message.surface, reason=CRASHED)
+def _ended(message: MessageRow, answered: Mapping[str, int | None]) -> Prompt:
+    """What became of a message that was sent: it is lost, unless a result for it had arrived."""
+    prompt = Prompt(uuid=message.uuid, state="lost", by=message.by, surface=message.surface, reason=CRASHED)
+    if message.uuid not in answered:
+        return prompt
+    return msgspec.structs.replace(prompt, state="answered", reason="", answered_by=answered[message.uuid])

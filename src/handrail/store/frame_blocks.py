@@ -13,6 +13,8 @@ from handrail.store.faults import Damaged
 
 __all__ = ["pack_frames", "read_frames", "store_frames"]
 
+_LEVEL = 2
+"""zlib's level: blocks are hardly larger than with the next one, in two thirds of the time."""
 _SMALL = 4 * 1024
 _BLOCKS_AT_ONCE = 50
 
@@ -28,7 +30,7 @@ def pack_frames(frames: Sequence[FrameRow]) -> bytes:
 def _compressed(data: bytes) -> bytes:
     """Most blocks are small, and clearing zlib's usual tables would take longer than compressing them."""
     window, memory = (12, 5) if len(data) <= _SMALL else (zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL)
-    compressor = zlib.compressobj(3, zlib.DEFLATED, window, memory)
+    compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, window, memory)
     return compressor.compress(data) + compressor.flush()
 
 

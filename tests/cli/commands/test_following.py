@@ -27,8 +27,8 @@ ANSWERS = "y allow once"
 
 
 async def offered(terminal: OnTerminal) -> str:
-    """Wait until an ask can be answered: its answers are drawn again when keys count."""
-    return await asyncio.to_thread(terminal.wait_for, ANSWERS, times=2)
+    """Wait until an ask can be answered: its answers appear when keys count."""
+    return await waiting_for(terminal.wait_for, ANSWERS)
 
 
 async def waiting_for(work: Callable[..., T], *arguments: Any) -> T:

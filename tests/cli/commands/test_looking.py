@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
+
+from handrail.store.base import SessionRow
 
 from .support import Home
 
@@ -123,6 +126,24 @@ def test_a_name_that_fits_nothing(home: Home, name: str, told: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_name_that_fits_several(home: Home) -> None:
+    async def make() -> None:
+        async with home.manager() as manager:
+            for number, title in enumerate(("the login test", "the importer")):
+                row = SessionRow(id=f"abcd{number:028}", cwd="/p", created_at=1.0, updated_at=1.0, title=title)
+                await manager.store.create_session(row)
+
+    asyncio.run(make())
+    done = home.run("show", "abcd")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    for candidate in ("the login test", "the importer"):
+        assert candidate in done.stderr
+    shown = [line.split()[2] for line in home.run("ls").stdout.splitlines()[1:]]
+    for short in shown:
+        assert home.run("show", short).returncode == 0
 
 
 # ---------------------------------------------------------------- search, export

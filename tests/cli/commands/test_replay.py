@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
+
+from handrail.cli.commands.playing import Player
+from handrail.cli.surface import make_surface
 
 from .support import Home
 
@@ -93,6 +97,19 @@ def test_an_hour_in_a_blink(home: Home, recording: str) -> None:
     done = home.run("replay", recording, "--speed", "100000x")
     assert done.returncode == 0
     assert "✓ done" in done.stdout
+
+
+async def test_the_pace_is_that_of_the_recording(recording: str) -> None:
+    now = 0.0
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+        await asyncio.sleep(0)
+
+    player = Player(make_surface(json=True), speed=4, for_a_person=False, clock=lambda: now, sleep=sleep)
+    assert await player.play(Path(recording)) == 0
+    assert now == pytest.approx(3600.1 / 4)
 
 
 @pytest.mark.parametrize("speed", ["0", "-1", "fast", "inf", "nan"])

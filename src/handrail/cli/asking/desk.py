@@ -8,7 +8,7 @@ from typing import Protocol
 
 from handrail.cli.asking.ask_view import Asking
 from handrail.cli.asking.asker import STOPPED
-from handrail.cli.asking.outcomes import answered_elsewhere
+from handrail.cli.asking.outcomes import answered_elsewhere, what_was_asked
 from handrail.cli.keyboard.keyboard import PromptInterrupted
 from handrail.cli.showing.style import FAILED, NEEDS_YOU
 from handrail.errors import DecisionRefused, HandrailError, UnfitAnswer
@@ -105,7 +105,8 @@ class AskDesk:
         self._news.set()
 
     def _say(self, opened: AskOpened) -> None:
-        self._front.notice(NEEDS_YOU, f"waits for an answer: {opened.title} (handrail answer {opened.ask_id[:8]})")
+        how = f"handrail answer {opened.ask_id[:8]}"
+        self._front.notice(NEEDS_YOU, f"waits for an answer: {what_was_asked(opened)} ({how})")
 
     # ------------------------------------------------------------ answering
 

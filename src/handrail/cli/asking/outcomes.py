@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from handrail.cli.showing.style import DONE, FAILED, NEEDS_YOU, QUIET
+from handrail.cli.showing.tools import call_line, tool_title
 from handrail.events.model import AskClosed, AskOpened
 from handrail.policy.describing.visible import one_line
 
-__all__ = ["answered_elsewhere", "in_words"]
+__all__ = ["answered_elsewhere", "in_words", "what_was_asked"]
 
 _WORDS: Mapping[str, tuple[str, str]] = {
     "allow": (DONE, "allowed"),
@@ -34,7 +35,7 @@ _UNDECIDED: Mapping[str, tuple[str, str]] = {
 
 def answered_elsewhere(closed: AskClosed, asked: AskOpened | None) -> tuple[str, str] | None:
     """The colour and the words for an ask that somebody else answered, or that nobody did."""
-    what = f": {one_line(asked.title)}" if asked is not None and asked.title else ""
+    what = f": {what_was_asked(asked)}" if asked is not None else ""
     if closed.outcome != "decided":
         colour, words = _UNDECIDED[closed.outcome]
         return colour, f"{words}{what}"
@@ -42,6 +43,14 @@ def answered_elsewhere(closed: AskClosed, asked: AskOpened | None) -> tuple[str,
     by = closed.by or "somebody"
     where = f" ({closed.surface})" if closed.surface and closed.surface != by else ""
     return colour, f"{words} by {by}{where}{what}"
+
+
+def what_was_asked(asked: AskOpened) -> str:
+    """An ask on one line."""
+    tool, given = asked.ask.get("tool_name"), asked.ask.get("input")
+    if asked.kind == "permission" and isinstance(tool, str) and tool:
+        return f"{tool_title(tool)} {call_line(tool, given, str(asked.ask.get('cwd') or ''))}"
+    return one_line(asked.title or asked.kind)
 
 
 def in_words(answer: Mapping[str, Any] | None) -> tuple[str, str]:

@@ -49,6 +49,7 @@ class Sheet:
         self._screen = screen
         self._hand = hand
         self._panel: RenderableType | None = None
+        self._pinned: RenderableType | None = None
         self._below: list[RenderableType] = []
         self._hint = ""
         self._settled = False
@@ -72,6 +73,7 @@ class Sheet:
     def show(self, panel: RenderableType, *, pinned: RenderableType | None = None, beside: int = _MENU_ROWS) -> None:
         """Show the ask, with room for so many rows beside it. `pinned` is a shorter form, if it does not fit."""
         self._below = []
+        self._pinned = pinned
         if self._screen.fits(panel, beside=beside):
             self._panel = panel
         else:
@@ -82,16 +84,15 @@ class Sheet:
 
     def show_again(self, panel: RenderableType, *, pinned: RenderableType | None = None) -> None:
         """Show the same ask with a mark moved; what was written for good is not written again."""
-        self._panel = panel if self._screen.fits(panel, beside=_MENU_ROWS) else pinned
+        self._panel = pinned if self._is_held else panel
+        self._pinned = pinned
         self._draw()
 
     def offer(self, *below: RenderableType) -> None:
-        """Show what can be answered."""
+        """Show what can be answered, as soon as keys count."""
         self._below = list(below)
-        if not self._screen.can_change:
-            for renderable in below:
-                self._screen.show(renderable, kind="ask")
-        self._draw()
+        if self._settled:
+            self._show_below()
 
     def hint(self, text: str) -> None:
         """Say something to the person, until the next key."""
@@ -102,7 +103,7 @@ class Sheet:
 
     def tell(self, colour: str, text: str) -> None:
         """Say for good what was answered."""
-        self._screen.show(Hanging(Text(f"{MARKS[colour]} ", style=colour), exact(text)), kind="tools")
+        self._screen.show(Hanging(Text(f"{MARKS[colour]} ", style=colour), exact(text)), kind="tools", now=True)
 
     def write(self, renderable: RenderableType) -> None:
         """Show something for good, above the ask."""
@@ -120,24 +121,36 @@ class Sheet:
             self._is_held = True
             self._held.enter_context(self._screen.held())
 
+    def _show_below(self) -> None:
+        if not self._screen.can_change:
+            for renderable in self._below:
+                self._screen.show(renderable, kind="ask")
+        self._draw()
+
     def _draw(self) -> None:
         hint = [exact(self._hint, QUIET)] if self._hint else []
-        shown = [*([self._panel] if self._panel is not None else []), *self._below, *hint]
-        self._screen.put("ask", Group(*shown))
+        below = [*self._below, *hint] if self._settled else []
+        shown = [*([self._panel] if self._panel is not None else []), *below]
+        self._screen.put_ask(Group(*shown), if_too_tall=self._write_it)
         self._screen.draw()
+
+    def _write_it(self) -> None:
+        """There is not enough room for the ask and its answers: the ask is written whole."""
+        if self._panel is not None and self._panel is not self._pinned:
+            self._hold()
+            self.write(self._panel)
+            self._panel = self._pinned
+            self._draw()
 
     # ------------------------------------------------------------ keys
 
     async def key(self) -> Key:
         """The next key that is meant for this ask."""
         if not self._settled:
-            # The answers appear when keys count: what was pressed before was meant for something else.
-            below, self._below = self._below, []
-            self._draw()
+            # What is pressed before the answers are to be seen was meant for something else.
             await self._hand.settled()
             self._settled = True
-            self._below = below
-            self._draw()
+            self._show_below()
         key = await self._hand.key()
         self._hint = ""
         return key

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from handrail.cli.attachment import Until, follow
 from handrail.cli.commands.wording import short_id
 from handrail.cli.endings import Answered, Idle, Pulse
-from handrail.cli.surface import make_surface
+from handrail.cli.surface import Without, make_surface
 from handrail.events.model import Event
 
 if TYPE_CHECKING:
@@ -57,18 +57,20 @@ async def until_answered(place: Workplace, session: Session, uuid: str, *, after
 
 
 async def until_idle(place: Workplace, session: Session, *, after: int) -> int:
-    """Show what happens behind event `after` until nothing goes on any more."""
-    return await _follow(place, session, Idle(), after=after, as_json=False)
+    """Show what happens behind event `after` until nothing goes on any more. What is asked waits for an answer."""
+    return await _follow(place, session, Idle(), after=after, as_json=False, without="leave")
 
 
-async def _follow(place: Workplace, session: Session, until: Until, *, after: int, as_json: bool) -> int:
+async def _follow(
+    place: Workplace, session: Session, until: Until, *, after: int, as_json: bool, without: Without | None = None
+) -> int:
     # What runs in this process ends with it. Sessions of others go on, and what they ask waits.
     is_mine = await session.is_mine()
     surface = make_surface(
         json=as_json,
         verbose=place.looks.verbose,
         hints=HINTS if is_mine else f"{HINTS} · Ctrl-D leaves",
-        without="deny" if is_mine else "leave",
+        without=without or ("deny" if is_mine else "leave"),
         terminal=place.looks,
     )
     return await follow(

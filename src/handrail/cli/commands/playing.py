@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from handrail.cli.showing.style import NEEDS_YOU
 from handrail.cli.surface import Surface
 from handrail.cli.surroundings import Surroundings
 from handrail.events.model import AskClosed, AskOpened, Completed, Delta, Event, Prompt, Started
-from handrail.events.recording import items_of_recording
+from handrail.events.recording import RecordedLine, items_of_recording
 
 __all__ = ["Player"]
 
@@ -42,13 +42,14 @@ class Player:
         self._sleep = sleep
         self._opened: dict[str, AskOpened] = {}
         self._waiting: dict[str, None] = {}
+        self._position = 0.0
         self._playing: asyncio.Task[None] | None = None
         self._code: int = ExitCode.OK
 
     async def play(self, path: Path) -> int:
         """Play the recording; returns the exit code. Raises `HandrailError` for what is no recording."""
-        items = items_of_recording(list(read_recording(path)))
-        self._playing = asyncio.create_task(self._play(items))
+        lines = list(read_recording(path))
+        self._playing = asyncio.create_task(self._play(items_of_recording(self._followed(lines))))
         self._surface.output.when_broken = lambda: self._stop(ExitCode.READER_GONE)
         with Surroundings(
             self._surface,
@@ -66,16 +67,20 @@ class Player:
             self._playing.cancel()
 
     async def _play(self, items: Iterator[Event | Delta]) -> None:
-        started, position = self._clock(), 0.0
+        started = self._clock()
         for item in items:
-            if isinstance(item, Event):
-                position = item.at
-            await self._wait_for(started, position)
+            await self._reached(started)
             self._show(item)
 
-    async def _wait_for(self, started: float, position: float) -> None:
-        """Wait until this position of the recording is reached; at least for a moment, so that keys are heard."""
-        due = 0.0 if self._speed is None else started + position / self._speed - self._clock()
+    def _followed(self, lines: Iterable[RecordedLine]) -> Iterator[RecordedLine]:
+        """The lines; the position is that of the one from which the next items are made."""
+        for line in lines:
+            self._position = line[2]
+            yield line
+
+    async def _reached(self, started: float) -> None:
+        """Wait until it is time for the position; at least for a moment, so that keys are heard."""
+        due = 0.0 if self._speed is None else started + self._position / self._speed - self._clock()
         await self._sleep(max(0.0, due))
 
     def _show(self, item: Event | Delta) -> None:

@@ -26,7 +26,7 @@ def rename(ctx: typer.Context, session: Session, title: Title) -> None:
     from handrail.cli.commands.workplace import at_work
 
     async def work(place: Workplace) -> None:
-        await (await place.session(session)).rename(title.strip())
+        await (await place.session(session)).rename(title.strip(), actor=place.actor)
         place.done("renamed")
 
     at_work(ctx, work)

@@ -33,6 +33,7 @@ def search(ctx: typer.Context, text: Words, limit: Limit = None, json: JSON = Fa
 
         hits = await place.manager.search(" ".join(text), limit=limit or LIMIT)
         rows = await place.rows(hit.session_id for hit in hits)
+        hits = [hit for hit in hits if hit.session_id in rows]
         if json:
             place.json([hit_data(hit, rows[hit.session_id]) for hit in hits])
         elif hits:

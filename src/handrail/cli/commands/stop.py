@@ -37,8 +37,10 @@ def stop(ctx: typer.Context, sessions: Sessions = None, all_: All = False) -> No
         if all_:
             await _stop_all(place)
         for session in [await place.session(reference) for reference in sessions or ()]:
+            was_live = await session.is_live()
             await session.stop()
-            place.done(f"stopped; go on with: handrail resume {short_id(session.id)}")
+            done = "stopped" if was_live else "nothing was running"
+            place.done(f"{done}; go on with: handrail resume {short_id(session.id)}")
 
     at_work(ctx, work)
 

@@ -116,8 +116,9 @@ class Workplace:
         return the_one_ask(await self.manager.store.find_asks(reference), reference)
 
     async def rows(self, ids: Iterable[str]) -> dict[str, SessionRow]:
-        """The rows of these sessions, by id."""
-        return {each: await (await self.manager.get(each)).row() for each in set(ids)}
+        """The rows of these sessions, by id; without those that somebody deleted meanwhile."""
+        found = [await self.manager.store.get_session(each) for each in set(ids)]
+        return {row.id: row for row in found if row is not None}
 
     # ------------------------------------------------------------ what is written
 

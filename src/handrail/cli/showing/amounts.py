@@ -44,7 +44,7 @@ def context(used: int, window: int | None) -> str:
     """How full the context is."""
     if not window:
         return f"context {tokens(used)} tokens"
-    return f"context {100 * used / window:.0f} % of {tokens(window)}"
+    return f"context {used / window:.0%} of {tokens(window)}"
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

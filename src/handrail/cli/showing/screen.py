@@ -36,7 +36,8 @@ class Screen:
         self.console = console
         self._status = status
         self._running = running
-        self.can_change = console.is_terminal and not console.is_dumb_terminal
+        self._obeys = console.is_terminal and not console.is_dumb_terminal
+        self.can_change = self._obeys
         self._region = Region(console)
         self._slots: dict[Slot, RenderableType] = {}
         self._input: Callable[[int], tuple[Text, int]] | None = None
@@ -44,6 +45,7 @@ class Screen:
         self._kind = ""
         self._put_off: list[tuple[str, RenderableType]] | None = None
         self._is_lent = False
+        self._if_too_tall: Callable[[], None] | None = None
 
     # ------------------------------------------------------------ lines that stay
 
@@ -121,6 +123,11 @@ class Screen:
         else:
             self._slots[slot] = renderable
 
+    def put_ask(self, ask: RenderableType, *, if_too_tall: Callable[[], None]) -> None:
+        """Show an ask. Nothing of it may be cut off: if it does not fit, now or later, `if_too_tall` is called."""
+        self.put("ask", ask)
+        self._if_too_tall = if_too_tall
+
     def put_input(self, line: Callable[[int], tuple[Text, int]] | None) -> None:
         """What is being typed: for a width, the line and the column of the cursor in it."""
         self._input = line
@@ -131,13 +138,17 @@ class Screen:
 
     def draw(self) -> None:
         """Bring the changing part up to date. To be called often."""
-        if self.can_change and not self._is_lent:
-            rows, cursor = self._composed()
-            self._region.draw(rows, cursor)
+        if not self.can_change or self._is_lent:
+            return
+        if "ask" in self._slots and self._if_too_tall is not None and len(self._slot("ask")) > self._room():
+            too_tall, self._if_too_tall = self._if_too_tall, None
+            too_tall()
+        rows, cursor = self._composed()
+        self._region.draw(rows, cursor)
 
     def control(self, code: str) -> None:
         """Send the terminal a sequence that shows nothing."""
-        if self.can_change:
+        if self._obeys:
             self.console.file.write(code)
             self.console.file.flush()
 
@@ -152,13 +163,18 @@ class Screen:
 
     def _composed(self) -> tuple[list[Row], int | None]:
         below, cursor = self._below()
-        room = max(1, self.console.height - 2 - len(below))
+        room = self._room(below)
         if "ask" in self._slots:
             above = self._slot("ask")
         else:
             running = self._running()
             above = [*(self._lines(running) if running is not None else []), *self._slot("preview")]
         return [[], *above[-room:], *below], cursor
+
+    def _room(self, below: list[Row] | None = None) -> int:
+        """How many rows there are above what is always there, of which one stays empty."""
+        always = self._below()[0] if below is None else below
+        return max(1, self.console.height - 2 - len(always))
 
     def _below(self) -> tuple[list[Row], int | None]:
         """The rows that are always there, and the column of the cursor in the last one."""

@@ -66,7 +66,9 @@ def decode_answer(encoded: Any) -> Answer | PlanAnswer:
     fields = {key: value for key, value in encoded.items() if key != "type"}
     known = {field.name for field in msgspec.structs.fields(kind)}
     if unknown := fields.keys() - known:
-        raise UnfitAnswer(f"{name} has no field {sorted(unknown)[0]!r}; it has {', '.join(sorted(known)) or 'none'}")
+        raise UnfitAnswer(
+            f"{name} has no field {min(map(str, unknown))!r}; it has {', '.join(sorted(known)) or 'none'}"
+        )
     images = fields.pop("images", ()) if kind is RevisePlan else ()
     try:
         answer = msgspec.convert(fields, _READ_AS.get(kind, kind))

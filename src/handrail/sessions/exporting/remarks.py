@@ -87,8 +87,8 @@ def _exited(event: e.ProcessExited) -> Words | None:
     if event.expected:
         return None
     code = "" if event.exit_code is None else f" with exit code {event.exit_code}"
-    why = f": {event.reason}" if event.reason else ""
-    return Words("failed", f"Claude Code ended by itself{code}{why}", event.stderr)
+    text = event.reason or f"Claude Code ended by itself{code}"
+    return Words("failed", text, event.stderr)
 
 
 def _titled(event: e.Titled) -> Words:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Literal
 
@@ -53,11 +53,10 @@ class SessionGuards:
         """Begin to watch for stalls."""
         self._watch = StallWatch(ActivityWatch(self.limits.stall), on_stall=on_stall)
 
-    def see(self, items: Iterable[Event | Delta]) -> None:
-        """These happened."""
+    def see(self, item: Event | Delta) -> None:
+        """Something happened: what the CLI did, what it was asked and told, and what was said to it."""
         if self._watch is not None:
-            for item in items:
-                self._watch.see(item)
+            self._watch.see(item)
 
     async def close(self) -> None:
         """The CLI is gone: its seat is free. Idempotent."""

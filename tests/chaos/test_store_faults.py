@@ -1,0 +1,182 @@
+"""The store fails while a session runs: it goes on where it can, and afterwards nothing is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.errors import HandrailError, StoreError
+from handrail.events.model import Event
+from handrail.policy.storage.loading import Asked
+from handrail.protocol.options import Options
+from handrail.sessions import ask_journal
+from handrail.sessions import journal as journal_module
+from handrail.sessions.manager import Manager
+from handrail.sessions.session import Session
+from handrail.store.place import store_path
+from handrail.testing import simulated as sim
+from handrail.testing.simulated import SimulatedCLI
+
+from .fault_story import PATIENCE, Story, check, store_in, warnings_of
+from .support import places_in
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = Path(__file__).parent / "fault_story.py"
+HOLD = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+connection.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+connection.execute("ROLLBACK")
+"""
+
+
+class Lock:
+    """Another process that holds the database."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = store_path(places_in(directory))
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def begin(self) -> None:
+        pipe = asyncio.subprocess.PIPE
+        argv = [sys.executable, "-c", HOLD, self._path]
+        self._process = await asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe)
+        assert self._process.stdout is not None
+        assert await self._process.stdout.readline() == b"held\n"
+
+    async def end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            await process.communicate(b"")
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Lock:
+    return Lock(tmp_path)
+
+
+# ---------------------------------------------------------------- faults of the place, in processes of their own
+
+
+def tell(name: str, directory: Path, before: list[str], after: str = "") -> dict[str, Any]:
+    for each in ("cli", "state"):
+        (directory / each).mkdir(mode=0o700)
+    program = [sys.executable, str(PROGRAM), name, str(directory)]
+    argv = [*before, f"{after} exec {' '.join(program)}"] if after else [*before, *program]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def check_told(told: dict[str, Any], reason: str) -> None:
+    (refusal,) = told["refusals"]
+    assert refusal.startswith("the decision cannot be stored, so it was not taken: ")
+    assert reason in refusal
+    first, last = told["logged"][0], told["logged"][-1]
+    assert "cannot be written now" in first
+    assert reason in first
+    assert "is being written again" in last
+    assert any("the journal could not be written for" in warning and reason in warning for warning in told["warnings"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a small file system for a test needs Linux: run it there too")
+def test_the_disk_fills_up(tmp_path: Path) -> None:
+    namespace = ["unshare", "--mount", *(["--map-root-user"] if os.geteuid() else []), "sh", "-c"]
+    if subprocess.run([*namespace, f"mount -t tmpfs none {tmp_path}"], capture_output=True, check=False).returncode:
+        pytest.skip("a small file system needs root or user namespaces: run it as root")
+    mount = f"mount -t tmpfs -o size=8m,mode=700 none {tmp_path}/state &&"
+    check_told(tell("full", tmp_path, namespace, mount), "free some space")
+
+
+def test_files_may_not_grow_any_more(tmp_path: Path) -> None:
+    check_told(tell("quota", tmp_path, []), "look at the disk and at its quota")
+
+
+def test_the_directory_becomes_read_only(tmp_path: Path) -> None:
+    """What is open stays usable: nobody notices anything."""
+    bound_by_permissions = []
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("permissions mean nothing to root: run it as an ordinary user, or install setpriv")
+        bound_by_permissions = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+    told = tell("read_only", tmp_path, bound_by_permissions)
+    assert told == {"refusals": [], "warnings": [], "logged": []}
+
+
+# ---------------------------------------------------------------- a database that another process holds
+
+
+async def test_the_database_is_locked_for_a_while(tmp_path: Path, lock: Lock) -> None:
+    story = Story(tmp_path, places_in(tmp_path))
+    events = await story.live_through(lock.begin, lock.end)
+    check(events)
+    (refusal,) = story.refusals
+    assert refusal.startswith("the decision cannot be stored, so it was not taken: ")
+    assert "locked by another process" in refusal
+    (warning,) = warnings_of(events)
+    assert warning.startswith("the journal could not be written for ")
+    assert "locked by another process" in warning
+
+
+async def test_a_policy_goes_on_deciding_once_its_decisions_can_be_stored(
+    tmp_path: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask_journal, "RECORDING_PATIENCE", 0.3)
+    cli = SimulatedCLI([sim.turn("ready"), sim.turn(sim.tool("Bash", {"command": "ls"}), "done")], directory=tmp_path)
+    places = places_in(tmp_path)
+    async with Manager(store_in(places), places) as manager:
+        options = Options(cli_path=str(cli.path), cwd=str(tmp_path))
+        session = await manager.start(options, policy=Asked(allow=("Bash(ls:*)",)))
+        await session.run("one")
+        uuid = await session.send("two")
+        await cli.wait_for("user", content="two")
+        await lock.begin()
+        refused = asyncio.create_task(session.wait(uuid))
+        await asyncio.wait([refused], timeout=1.0)
+        await lock.end()
+        assert (await asyncio.wait_for(refused, PATIENCE)).ok
+        rows = await session.asks(())
+        assert [(row.state, row.surface) for row in rows] == [("sent", "policy")]
+
+
+async def test_a_session_can_be_stopped_while_nothing_can_be_stored(
+    tmp_path: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "CLOSING_PATIENCE", 0.5)
+    story = Story(tmp_path, places_in(tmp_path))
+    places = places_in(tmp_path)
+    async with Manager(store_in(places), places) as manager:
+        session = await manager.start(story.options)
+        await session.run("one")
+        await session.send("two")
+        opened = await story._asked(session)
+        await lock.begin()
+        sending = asyncio.create_task(session.send("three"))
+        await session.set_model("opus")
+        await story.cli.wait_for("control_response", request_id="alive")
+        await asyncio.wait_for(session.stop(), 30)
+        with pytest.raises(StoreError, match="locked by another process"):
+            await sending
+        await lock.end()
+        with suppress(HandrailError):
+            await session.resume()
+    async with Manager.local(places) as manager:
+        again = Session(session.id, manager)
+        events = [item async for item in again.subscribe(deltas=False, follow=False) if isinstance(item, Event)]
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        assert opened in events
+        assert (await again.row()).owner is None
+        assert [row.state for row in await again.asks(())] == ["lost"]
