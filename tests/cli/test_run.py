@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -9,11 +10,17 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from handrail.events.model import AskOpened, Prompt
+from handrail.protocol.asks import Allow
+from handrail.protocol.options import Options
+from handrail.sessions.asks import Actor
+from handrail.sessions.manager import Manager
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
@@ -160,6 +167,30 @@ def test_forking_a_session(simulated: Any) -> None:
     argv = " ".join(cli.launches()[1].argv)
     assert "--fork-session" in argv
     assert resume_token(first) in argv
+
+
+async def test_a_session_that_lives_in_another_process_is_joined(simulated: Any, tmp_path: Path) -> None:
+    cli, _ = simulated(sim.turn(sim.tool("Bash", {"command": "ls"}, output="made")), sim.turn("You said: $text"))
+    async with Manager.local() as manager:
+        session = await manager.start(Options(cwd=str(tmp_path), cli_path=str(cli.path)))
+        await session.send("first", actor=Actor("ann"))
+        joined: asyncio.Task[Any] | None = None
+        async with aclosing(session.subscribe()) as items:
+            async for item in items:
+                if isinstance(item, AskOpened):
+                    ask = item
+                    arguments = ("run", "--resume", session.id, "second")
+                    joined = asyncio.create_task(asyncio.to_thread(handrail_process, *arguments))
+                elif isinstance(item, Prompt) and item.content == "second":
+                    await session.decide(ask.ask_id, Allow(), actor=Actor("ann"), digest=ask.digest)
+                    break
+        assert joined is not None
+        done = await joined
+        assert await session.is_live(), "it goes on where it lives"
+    assert done.returncode == 0, done.stderr
+    assert "lives in another process" in done.stdout
+    assert "waits for an answer: Bash ls" in done.stdout, "it is not this terminal's to deny"
+    assert "You said: second" in done.stdout
 
 
 def test_a_session_that_is_not_there(simulated: Any, tmp_path: Path) -> None:

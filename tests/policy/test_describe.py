@@ -571,6 +571,7 @@ def test_a_hidden_character_is_found_in_any_field() -> None:
     assert "bidi" in codes(described(tool_ask("Bash", {"command": "ls"}, description="\u202e")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [

@@ -92,6 +92,7 @@ def test_the_shortest_script_is_found_where_lines_repeat() -> None:
 MANY = 50_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "most_changed"),
     [

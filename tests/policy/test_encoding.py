@@ -66,7 +66,7 @@ def test_every_kind_of_answer_is_tried() -> None:
     assert set(ANSWERS) == set(ANSWER_TYPES.values())
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(st.one_of(*ANSWERS.values()))
 def test_every_answer_comes_back_as_it_was(answer: Any) -> None:
     encoded = msgspec.json.decode(msgspec.json.encode(encode_answer(answer)))
@@ -122,7 +122,7 @@ def test_what_is_malformed_is_refused_with_the_reason(encoded: Any, why: str) ->
         decode_answer(encoded)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     st.dictionaries(
         st.sampled_from(["message", "updated_input", "answers", "images", "feedback", "mode"]), json_values

@@ -100,6 +100,7 @@ def test_bytes_that_are_no_text(content: bytes) -> None:
     assert judge_command(content.decode(errors="surrogateescape"), RULES, SITUATION).behavior in ("allow", "ask")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

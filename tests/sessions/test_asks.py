@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -317,6 +318,23 @@ async def test_a_decision_that_cannot_be_recorded_was_not_made() -> None:
         await deciding
     assert "r1" in book.pending
     assert recipient.sent == []
+
+
+async def test_nobody_is_told_of_a_failure_if_whoever_decided_has_gone_away(caplog: pytest.LogCaptureFixture) -> None:
+    recorder = Recorder()
+    book = AskBook(record=recorder)
+    book.open(bash_ask(), Recipient())
+    deciding = asyncio.create_task(book.decide("r1", Allow(), actor=POLICY))
+    waiting = await recorder.reached()
+    deciding.cancel()
+    await asyncio.wait([deciding])
+    del deciding
+    waiting.set_exception(OSError("disk full"))
+    while "r1" not in book.pending:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    gc.collect()  # what failed unheard is said when it is collected
+    assert caplog.records == [], "the ask is pending again: that is all there is to know"
 
 
 async def test_an_ask_whose_time_ran_out_while_recording_failed_expires() -> None:

@@ -685,7 +685,7 @@ async def test_buffered_frames_are_read_after_close(play: Any) -> None:
 
 
 async def test_closing_during_a_turn_ends_it(play: Any) -> None:
-    _, options = play(sim.turn(sim.sleep(30)))
+    _, options = play(sim.turn(sim.expect("user")))
     client = connect(options)
     async with client, client.turn("hi") as turn:
         running = asyncio.create_task(turn.wait())

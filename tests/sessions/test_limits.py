@@ -98,6 +98,7 @@ class Hook:
         return [notice["kind"] for body in self.bodies for notice in body["notices"]]
 
 
+@pytest.mark.slow
 async def test_people_outside_are_told_of_asks_and_of_finished_and_failed_runs(workshop: Workshop) -> None:
     told = workshop.directory / "told"
     hook = Hook()
@@ -173,6 +174,7 @@ async def test_a_stalled_turn_is_interrupted_if_that_is_wanted(workshop: Worksho
         assert (await session.run("still there?")).answer == "Yes."
 
 
+@pytest.mark.slow
 async def test_a_stalled_session_is_stopped_if_that_is_wanted(workshop: Workshop) -> None:
     async with workshop.manager(limits=replace(STALLS, on_stall="stop")) as manager:
         session = await manager.start(workshop.cli(HANGING))
@@ -237,6 +239,7 @@ async def test_a_session_budget_holds_messages_until_a_person_allows_more(worksh
         assert [row.state for row in await manager.store.messages(session.id)][-1] == "dropped"
 
 
+@pytest.mark.slow
 async def test_a_daily_budget_is_shared_by_all_sessions(workshop: Workshop) -> None:
     async with workshop.manager(limits=Limits(daily_budget=1.0)) as manager:
         first = await manager.start(workshop.cli(costing(1.5), costing(2.0)))
@@ -301,6 +304,7 @@ async def test_a_session_that_waits_can_be_stopped_and_then_never_starts(worksho
         assert await manager.store.starts(waiting.id) == []
 
 
+@pytest.mark.slow
 async def test_closing_the_manager_ends_what_waits_as_well(workshop: Workshop) -> None:
     options = workshop.cli(sim.loop_turns("x"))
     async with workshop.manager(limits=ONE) as manager:
@@ -346,6 +350,7 @@ async def test_a_cli_that_died_before_it_got_a_message_is_started_again(workshop
         assert "recovery" in await starts_of(manager, session_id)
 
 
+@pytest.mark.slow
 async def test_a_cli_that_dies_again_and_again_is_left_alone_and_the_journal_says_so(workshop: Workshop) -> None:
     session_id = await with_queued_message(workshop)
     workshop.cli(sim.exit(3))
@@ -371,3 +376,37 @@ async def test_a_cli_that_dies_again_and_again_is_left_alone_and_the_journal_say
         workshop.cli(sim.loop_turns("You said $text."))
         await session.resume()
         await until(session, Prompt, where=lambda prompt: prompt.uuid == "m2" and prompt.state == "answered")
+
+
+# ---------------------------------------------------------------- while it starts
+
+
+@pytest.mark.slow
+async def test_a_message_that_comes_while_the_cli_is_started_is_sent_once(workshop: Workshop) -> None:
+    directory = workshop.directory / "slow"
+    directory.mkdir()
+    answers = {"initialize": sim.Answer.late(seconds=0.2)}
+    cli = SimulatedCLI([sim.loop_turns("You said $text.")], directory=directory, answers=answers)
+    async with workshop.manager() as manager:
+        session = await manager.start(Options(cli_path=str(cli.path), cwd=str(workshop.directory)))
+        await session.run("one")
+        await session.stop()
+        texts = ["a", "b", "c"]
+        uuids = await asyncio.gather(*(session.send(text) for text in texts))
+        for uuid in uuids:
+            assert (await session.wait(uuid)).ok
+        got = [line["message"]["content"] for line in cli.received() if line.get("type") == "user"]
+        assert sorted(got) == ["a", "b", "c", "one"]
+
+
+async def test_a_message_to_a_session_that_waits_for_its_turn_waits_with_it(workshop: Workshop) -> None:
+    options = workshop.cli(sim.loop_turns("You said $text."))
+    async with workshop.manager(limits=ONE) as manager:
+        first = await manager.start(options)
+        starting = asyncio.create_task(manager.start(options))
+        waiting = await queued_session(manager)
+        uuid = await waiting.send("hi")
+        assert [row.state for row in await manager.store.messages(waiting.id)] == ["queued"]
+        await first.stop()
+        await starting
+        assert (await waiting.wait(uuid)).answer == "You said hi."

@@ -25,6 +25,8 @@ from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 from handrail.transports.process_tree import MARKER_VARIABLE
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(__file__).parent / "owner_program.py"
 ANSWER = Path(__file__).parent / "answer_program.py"
 ALICE = Actor("alice", "attach")

@@ -54,6 +54,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_processes_that_want_the_same(tmp_path: Path) -> None:
     path = tmp_path / "handrail.db"
     async with opened(path) as store:

@@ -162,6 +162,7 @@ def test_escapes_hide_nothing() -> None:
     assert json.loads(Redactor().line(line)) == {"token": REDACTED, "b": REDACTED, "c": "Schlüssel"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "filler", ["x", "-", "a-", "--", '"', "'a", "=", "a=", "://", "a:", "sk-", "bearer ", "1", "\\", ": ", "A_"]
 )

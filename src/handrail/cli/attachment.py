@@ -12,13 +12,14 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import aclosing
 from enum import IntEnum
 from typing import Any, Protocol
 
 from handrail.cli.account import Account
-from handrail.cli.asking.desk import AskDesk
+from handrail.cli.asking.desk import Answerer, AskDesk, opened_from
+from handrail.cli.asking.unattended import Nobody
 from handrail.cli.endings import Forever, Pulse, Until
 from handrail.cli.showing.style import FAILED, NEEDS_YOU, QUIET
 from handrail.cli.surface import Surface
@@ -26,10 +27,11 @@ from handrail.cli.surroundings import Surroundings
 from handrail.errors import HandrailError
 from handrail.events.model import AskClosed, AskOpened, Completed, Delta, Event, ProcessExited
 from handrail.sessions.asks import Actor, AnyAnswer
-from handrail.store.base import SessionRow
+from handrail.store.base import AskRow, SessionRow
 
 __all__ = ["Attachment", "ExitCode", "Followed", "Until", "follow"]
 
+GOING_ON = frozenset({"running", "needs_you"})
 LIVELINESS_SECONDS = 1.0
 LAST_EVENTS_SECONDS = 3.0
 NOTICE_SECONDS = 5.0
@@ -59,7 +61,6 @@ class Followed(Protocol):
     async def row(self) -> SessionRow: ...
 
     async def is_live(self) -> bool: ...
-
     def subscribe(
         self, after: int = 0, *, deltas: bool = True, follow: bool = True
     ) -> AsyncGenerator[Event | Delta, None]: ...
@@ -154,14 +155,22 @@ class Attachment:
         actor: Actor | None = None,
         detaches: bool = False,
         begin: Callable[[], Awaitable[object]] | None = None,
+        pending: Sequence[AskRow] = (),
         go_on: GoOn = lambda row: (),
     ) -> int:
-        """Follow an open session; `begin` is awaited once everything is in place, to send the first message."""
+        """Follow an open session; `begin` is awaited once everything is in place, to send the first message.
+
+        `pending` are asks that were opened before the events that are shown.
+        """
         self._session = session
         self._actor = actor or self._actor
         self._detaches = detaches
-        desk = AskDesk(self._surface.answerer, self._decide, self)
-        known = (await session.row()).last_seq
+        row = await session.row()
+        known = row.last_seq
+        self._pulse.is_running = row.status in GOING_ON
+        desk = AskDesk(self._answerer, self._decide, self)
+        for ask in pending:
+            desk.opened(opened_from(ask))
         self._tells_each_run = detaches or isinstance(until, Forever)
         self._reading = asyncio.create_task(self._read(session, until, desk, after, known))
         helpers = [asyncio.create_task(desk.run()), asyncio.create_task(self._watch(session))]
@@ -178,6 +187,12 @@ class Attachment:
             await asyncio.gather(self._reading, *helpers, return_exceptions=True)
         await self._sum_up(session, go_on)
         return self._exit_code()
+
+    @property
+    def _answerer(self) -> Answerer | None:
+        """Whoever answers here. Where nobody is, the asks of a session that lives elsewhere are others' to answer."""
+        answerer = self._surface.answerer
+        return None if self._detaches and isinstance(answerer, Nobody) else answerer
 
     async def _until_read(self, reading: asyncio.Task[None], helpers: list[asyncio.Task[None]]) -> None:
         """Wait for the end; what a helper fails with is not hidden."""

@@ -108,7 +108,7 @@ def run(
     demo: DemoFlag = False,
     yes: Yes = False,
 ) -> None:
-    r"""Run Claude Code here: watch what it does, answer what it asks.
+    """Run Claude Code here: watch what it does, answer what it asks.
 
     While it runs, type to steer it: Enter sends. Ctrl-C interrupts the turn, and again ends it. Without a terminal
     nobody is asked: the policy decides, and the rest is denied.

@@ -79,6 +79,7 @@ class _Wiring:
                 after=opened.after,
                 actor=actor,
                 detaches=not await opened.session.is_mine(),
+                pending=await opened.session.asks() if opened.after else (),
                 begin=lambda: opened.session.send(content, actor=actor, uuid=uuid),
                 go_on=self._go_on,
             )

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from handrail.events.model import Completed, Meta, Started
 from handrail.protocol.frames import Init, Result
 
-__all__ = ["Runs", "meta_of"]
+__all__ = ["Runs", "meta_of", "stated_cost"]
 
 Cause: TypeAlias = Literal["message", "background", "unknown"]
 
@@ -171,9 +171,9 @@ class Runs:
         it is resumed: the CLIs that do so are those that say what the run cost.
         """
         before, self._total_cost = self._total_cost, result.total_cost_usd
-        since = _object(data, "model_usage_since_last_result")
-        if since is not None:
-            return sum((_number(used, "costUSD") for used in since.values()), 0.0)
+        stated = stated_cost(data)
+        if stated is not None:
+            return stated
         grown = result.total_cost_usd - before
         return round(grown, CENT_FRACTIONS) if grown >= 0 else result.total_cost_usd
 
@@ -193,6 +193,12 @@ KEPT = (
     "fast_mode_state",
 )
 """Fields of a result that a screen may want, beside those that every run has."""
+
+
+def stated_cost(data: dict[str, Any]) -> float | None:
+    """What a run has cost, where its result says so."""
+    since = _object(data, "model_usage_since_last_result")
+    return None if since is None else sum((_number(used, "costUSD") for used in since.values()), 0.0)
 
 
 def meta_of(frame: Init) -> Meta:

@@ -6,7 +6,6 @@ refuses an answer that does not fit the kind of ask.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -200,6 +199,8 @@ def ask_digest(ask: Ask, *, file_hash: str | None = None) -> str:
 
     What has no tool is told apart by its whole request.
     """
+    import hashlib  # costs a session nothing until something is asked
+
     asked = {
         "request_id": ask.id,
         "tool": ask.tool_name or ask.kind,

@@ -14,7 +14,6 @@ on its own, and only a line that does not fit its struct is read leniently. What
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, overload
@@ -91,6 +90,8 @@ class Lines(Sequence[bytes]):
 def _objects(block: bytes) -> Iterable[bytes]:
     """The objects of a block that do not stand one on each line."""
     text = block.decode("utf-8", "surrogateescape")
+    import json  # for blocks that no CLI should write
+
     decoder = json.JSONDecoder()
     position = 0
     while True:

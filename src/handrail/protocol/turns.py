@@ -10,7 +10,7 @@ the caller has waited long enough for it and says so with `assume_idle`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from handrail.protocol.frames import CommandLifecycle, Frame, Init, Result, SessionStateChanged, User
 
@@ -19,8 +19,7 @@ __all__ = ["TurnEnd", "TurnTracker"]
 DROPPED_STATES = frozenset({"cancelled", "discarded", "refused"})
 
 
-@dataclass(slots=True, frozen=True)
-class TurnEnd:
+class TurnEnd(msgspec.Struct, frozen=True):
     """The turn of the message `uuid` has ended, with `result`, or without one because the CLI dropped the message."""
 
     uuid: str
@@ -28,8 +27,7 @@ class TurnEnd:
     reason: str = ""
 
 
-@dataclass(slots=True)
-class _OpenTurn:
+class _OpenTurn(msgspec.Struct, eq=False):
     uuid: str
     last_result: Result | None = None
     started: bool = False

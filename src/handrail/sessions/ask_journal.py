@@ -97,10 +97,11 @@ class AskJournal:
         try:
             async with asyncio.timeout(RECORDING_PATIENCE):
                 await self._journal.stored()
-                await self._store.decide(row)
         except TimeoutError:
             why = self._journal.trouble or "the store does not answer"
             raise StoreError(f"the decision cannot be stored, so it was not taken: {why}") from None
+        # Not given up once it is on its way: it could be stored all the same, and the ask never be answered.
+        await self._store.decide(row)
 
     def _opened(self, ask: Ask) -> None:
         known = self._open.get(ask.id)

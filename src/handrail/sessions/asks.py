@@ -179,7 +179,7 @@ class AskBook:
         # Of its own, so that it is seen through if whoever decided goes away meanwhile: it may be stored already.
         task = asyncio.get_running_loop().create_task(self._record_and_send(entry, decision, parcel, self._record))
         self._recording.add(task)
-        task.add_done_callback(self._recording.discard)
+        task.add_done_callback(self._recorded)
         return await asyncio.shield(task)
 
     def cancel(self, ask_id: str) -> None:
@@ -267,6 +267,11 @@ class AskBook:
                 self.expire(entry.ask.id, entry.overdue)
             raise
         return self._send(entry, decision, parcel)
+
+    def _recorded(self, task: asyncio.Task[Decision]) -> None:
+        self._recording.discard(task)
+        if not task.cancelled():
+            task.exception()  # if whoever decided has gone away, nobody needs to know: the ask is pending again
 
     def _send(self, entry: _Entry, decision: Decision, parcel: Parcel) -> Decision:
         if next_state(ASKS, entry.state, Move.SEND) is None:  # it was closed while the decision was being recorded

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeAlias
 from uuid import uuid4
 
 from handrail.errors import BudgetSpent, InvalidOptions, UnfitAnswer
+from handrail.events.runs import stated_cost
 from handrail.protocol.asks import Allow, Ask, Deny, Failed
 from handrail.protocol.control import PreToolUseInput
 from handrail.protocol.frames import Result
@@ -161,7 +162,9 @@ class Budgets:
 
     def on_result(self, frame: Result) -> None:
         """The CLI says what its process has cost so far."""
-        cost = self._meter.cost_of(frame.total_cost_usd or 0.0)
+        grown = self._meter.cost_of(frame.total_cost_usd or 0.0)
+        stated = stated_cost(frame.data)  # a resumed process may count what the session has cost before
+        cost = grown if stated is None else stated
         for budget in self._budgets:
             budget.purse.spend(cost)
 

@@ -398,6 +398,11 @@ class Client:
             unread_budget=self._unread_budget,
         )
 
+    async def ready_to_send(self) -> None:
+        """Wait until a message may be sent. Raises `BudgetSpent`, and `ProcessError` if the CLI is gone."""
+        await self._decisions.ready_to_send()
+        self._live()
+
     async def run(self, prompt: Content, *, uuid: str | None = None, **fields: Any) -> Result:
         """Send `prompt` and wait for its result, which is returned whether or not it is an error."""
         async with self.turn(prompt, uuid=uuid, **fields) as turn:

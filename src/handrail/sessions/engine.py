@@ -15,7 +15,7 @@ import msgspec
 
 from handrail import errors
 from handrail.errors import HandrailError, SessionError, SessionNotLive, StaleDigest, StoreError
-from handrail.events.model import AskClosed, Completed, ModelChanged, SessionRekeyed, Started, Titled
+from handrail.events.model import AskClosed, Completed, Event, ModelChanged, SessionRekeyed, Started, Titled
 from handrail.policy.answers.encoding import encode_answer
 from handrail.protocol.asks import Allow, Ask
 from handrail.protocol.control import Interrupt
@@ -28,7 +28,7 @@ from handrail.sessions.guards.activity import Stalled
 from handrail.sessions.guards.watch import SessionGuards
 from handrail.sessions.launching import SessionSettings, encode_settings, for_new
 from handrail.sessions.once import OnceGrant, message_about
-from handrail.sessions.outbox import message_row
+from handrail.sessions.outbox import message_row, queued
 from handrail.sessions.ownership import Owned
 from handrail.sessions.reaping import process_started
 from handrail.sessions.sitting import Attachments, Sitting
@@ -80,7 +80,7 @@ class Engine:
         self.policy: Policy | PolicySource | None = None
         self._guards = guards
         self.journal.on_add = guards.see
-        self._attachments = attachments
+        self.attachments = attachments
         self._on_end = on_end
         self._sitting: Sitting | None = None
         self._status = row.status
@@ -88,8 +88,13 @@ class Engine:
         self._stopping = False
         self._succeeding = False
         self._marker = ""
+        self._ending: asyncio.Task[None] | None = None
         self._leaving: asyncio.Task[None] | None = None
-        self._admission: asyncio.Task[None] | None = None
+        self._beginning: asyncio.Task[None] | None = None
+        """Brings a CLI up: the first one, or one that follows another."""
+        self._death: Exception | None = None
+        self._early: dict[str, MessageRow] = {}
+        """Messages that came before there was a CLI to take them."""
         self._seated = asyncio.Event()
         """Not set while one CLI of the session follows another."""
         self._seated.set()
@@ -101,24 +106,28 @@ class Engine:
 
     async def start(self, options: Options, *, why: str) -> None:
         """Start the CLI. Raises what keeps it from starting; the session is then over for this process."""
+        self._beginning = beginning = asyncio.get_running_loop().create_task(self._begin(options, why))
         try:
-            await self._take_seat()
-            self._guards.watch(self._stalled)
-            await self._sit_down(options, why)
-        except BaseException:
-            await self._leave()
-            raise
-
-    async def _take_seat(self) -> None:
-        """Wait for a seat, unless the session is stopped before."""
-        self._admission = asyncio.get_running_loop().create_task(self._guards.admit(self._wait_in_queue))
-        try:
-            await asyncio.wait([self._admission])
+            await asyncio.wait([beginning])
         finally:
-            self._admission.cancel()
-        if self._stopping:
-            raise SessionNotLive(f"session {self.session_id[:8]} was stopped before its turn came")
-        await self._admission
+            if not beginning.done() or beginning.cancelled() or beginning.exception() is not None:
+                await self._leave()
+        if beginning.cancelled():
+            stopped = SessionNotLive(f"session {self.session_id[:8]} was stopped before it had started")
+            raise self._death or stopped
+        await beginning
+
+    async def _begin(self, options: Options, why: str) -> None:
+        await self._guards.admit(self._wait_in_queue)
+        self._guards.watch(self._stalled)
+        await self._sit_down(options, why)
+        await self._send_what_waits()
+
+    async def _begin_no_more(self) -> None:
+        beginning = self._beginning
+        if beginning is not None and not beginning.done():
+            beginning.cancel()
+            await asyncio.wait([beginning])
 
     def _wait_in_queue(self, ahead: int) -> None:
         if self._status != "queued":
@@ -133,6 +142,12 @@ class Engine:
         that nobody answers any more, Claude would go on without what it asked for.
         """
         self._stopping = True
+        if self._ending is None:
+            self._ending = asyncio.get_running_loop().create_task(self._end())
+        # Seen through also if whoever asked for it goes away: a session that is half stopped is of no use to anybody.
+        await asyncio.shield(self._ending)
+
+    async def _end(self) -> None:
         sitting = self._sitting
         if sitting is not None and sitting.translator.run is not None:
             sitting.client.abandon_asks()
@@ -154,7 +169,7 @@ class Engine:
             redactor=redactor,
             policy=self.policy,
             budget=self._guards.purses(self.settings.budget, spent=self.journal.cost_usd, on_raise=self._budget_raised),
-            attachments=self._attachments,
+            attachments=self.attachments,
         )
         await self._sitting.open()
         await self._note_running(self._sitting.client.pid)
@@ -190,12 +205,11 @@ class Engine:
         await asyncio.shield(self._leaving)
 
     async def _let_go(self) -> None:
-        sitting = self._sitting
         try:
-            if sitting is not None:
-                await sitting.end()
+            await self._begin_no_more()
+            if self._sitting is not None:
+                await self._sitting.end()
             self._sitting = None
-            await self._leave_queue()
             await self._guards.close()
             self._update()
             await self._owned.give_up()
@@ -206,11 +220,6 @@ class Engine:
             self.over.set()
             self._on_end(self)
 
-    async def _leave_queue(self) -> None:
-        if self._admission is not None:
-            self._admission.cancel()
-            await asyncio.wait([self._admission])
-
     def failed(self, error: HandrailError) -> None:
         """The journal cannot be written any more: nothing may run that nobody could read about."""
         logger.error("session %s stops: its journal cannot be written: %s", self.session_id, error)
@@ -219,18 +228,39 @@ class Engine:
     # ------------------------------------------------------------ what people do
 
     async def send(self, content: Any, *, actor: Actor, uuid: str | None = None) -> str:
-        """Take a message; it is stored when this returns, and sent as soon as it may be."""
+        """Take a message; it is stored when this returns, and sent as soon as it may be.
+
+        One with a `uuid` that was sent before is the same message, and is not sent again.
+        """
         await self._seated.wait()
-        sitting = self._live()
         row = message_row(content, actor, uuid=uuid, at=time.time())
-        self._give_title(content)
-        sitting.outbox.accept([row])
+        if uuid is None or not await self._is_known(uuid):
+            self._check_not_leaving()
+            self._give_title(content)
+            self._take(row)
         await self.journal.stored()
         return row.uuid
 
-    def send_again(self, rows: Sequence[MessageRow]) -> None:
-        """Send messages that were stored before, and never sent."""
-        self._live().outbox.accept(rows, announce=False)
+    async def _is_known(self, uuid: str) -> bool:
+        await self.journal.stored()
+        return any(row.uuid == uuid for row in await self._store.messages(self.session_id))
+
+    def _take(
+        self, row: MessageRow, *, after: Sequence[Event] = (), asks: Sequence[AskRow] = (), durable: bool = False
+    ) -> None:
+        """Put a message into the journal, together with what it follows from, and have it sent once it is stored."""
+        self.journal.add([*after, queued(row)], messages=[row], asks=asks, durable=durable)
+        if self._sitting is None or (self._beginning is not None and not self._beginning.done()):
+            self._early[row.uuid] = row
+        else:
+            self._sitting.outbox.carry([row])
+
+    async def _send_what_waits(self) -> None:
+        """Send the messages that were stored before, and never sent."""
+        stored = await self._store.messages(self.session_id, states=("queued",))
+        waiting = {row.uuid: row for row in stored} | self._early
+        self._early.clear()
+        self._live().outbox.carry(waiting.values())
 
     async def decide(self, ask_id: str, answer: AnyAnswer, *, actor: Actor, digest: str | None) -> Decision:
         """Answer an ask. Raises a `DecisionRefused`. The journal says what was decided when this returns."""
@@ -260,7 +290,9 @@ class Engine:
         Raises `AskClosed` or `StaleDigest`.
         """
         async with self._answering_lost:
-            row = await self._lost_ask(ask_id, digest)
+            await self.journal.stored()  # so that an answer which was given a moment ago is seen
+            row = await self._lost_ask(ask_id, actor, digest)
+            self._check_not_leaving()
             ask = ask_of(msgspec.json.decode(row.body))
             encoded = encode_answer(answer)
             answered = msgspec.structs.replace(
@@ -272,19 +304,22 @@ class Engine:
                 decided_at=time.time(),
             )
             closed = AskClosed(ask_id=ask_id, outcome="resumed", answer=encoded, by=actor.name, surface=actor.surface)
-            self.journal.add([closed], asks=[answered], durable=True)
+            grant = OnceGrant.for_answer(ask, answer, actor)
+            if grant is not None:
+                self._grants.append(grant)
+            # In one step, so that whoever answers can go away, and Handrail can end, at any time: Claude is told.
+            message = message_row(message_about(ask, answer), actor, uuid=None, at=time.time())
+            self._take(message, after=[closed], asks=[answered], durable=True)
             await self.journal.stored()
-        grant = OnceGrant.for_answer(ask, answer, actor)
-        if grant is not None:
-            self._grants.append(grant)
-        await self.send(message_about(ask, answer), actor=actor)
 
-    async def _lost_ask(self, ask_id: str, digest: str | None) -> AskRow:
+    async def _lost_ask(self, ask_id: str, actor: Actor, digest: str | None) -> AskRow:
         row = next((row for row in await self._store.asks(self.session_id) if row.id == ask_id), None)
         if row is None or row.state not in ("lost", "unsent"):
             state = row.state if row is not None else "unknown"
             by = f", by {row.decided_by}" if row is not None and row.decided_by else ""
             raise errors.AskClosed(f"the ask {ask_id} cannot be answered any more: it is {state}{by}", state=state)
+        if digest is None and actor.is_remote:
+            raise StaleDigest(f"an answer from {actor.surface} must carry the digest of the ask that was shown")
         if digest is not None and digest != row.digest:
             raise StaleDigest("the digest is not that of this ask: look again")
         return row
@@ -316,8 +351,15 @@ class Engine:
 
     def _live(self) -> Sitting:
         if self._sitting is None or self._stopping:
-            raise SessionNotLive(f"no CLI runs for session {self.session_id[:8]}: resume it first")
+            raise self._not_live()
         return self._sitting
+
+    def _check_not_leaving(self) -> None:
+        if self.leaving:
+            raise self._not_live()
+
+    def _not_live(self) -> SessionNotLive:
+        return SessionNotLive(f"no CLI runs for session {self.session_id[:8]}: resume it first")
 
     def _give_title(self, content: Any) -> None:
         if not self._title:
@@ -355,6 +397,7 @@ class Engine:
     def gone(self, error: Exception | None) -> None:
         """The CLI is gone."""
         self.died = error is not None
+        self._death = error
         if not self._succeeding:
             self._stopping = True
             self._start_work(self._leave())
@@ -387,7 +430,7 @@ class Engine:
             self._start_work(self.stop())
         elif sitting.client.successor is not None and sitting.translator.run is None:
             self._succeeding = True
-            self._start_work(self._succeed(sitting, sitting.client.successor))
+            self._beginning = self._start_work(self._succeed(sitting, sitting.client.successor))
 
     async def _succeed(self, sitting: Sitting, successor: Successor) -> None:
         """Carry an approved plan out in a conversation that knows nothing else: another CLI, the same session."""
@@ -398,12 +441,15 @@ class Engine:
             await self._lock.follow(cli_session_id)
             self._cli_session_id = cli_session_id
             self.policy = successor.policy or self.policy
+            self.attachments = self.attachments.again()
             rekeyed = SessionRekeyed(resume=cli_session_id, previous=previous, reason="fresh context")
             self.journal.add([rekeyed], session={"cli_session_id": cli_session_id})
             await self._sit_down(for_new(successor.options, cli_session_id), "fresh context")
             self._succeeding = False
-            self._seated.set()
-            await self.send(successor.prompt, actor=PLAN_APPROVED)
+            row = message_row(successor.prompt, PLAN_APPROVED, uuid=None, at=time.time())
+            self.journal.add([queued(row)], messages=[row])
+            self._live().outbox.carry([row])
+            await self._send_what_waits()
         except HandrailError as error:
             self.note(f"the plan could not be carried out in a fresh context: {error}", warning=True)
             self._start_work(self._leave())
@@ -443,10 +489,11 @@ class Engine:
             return "running"
         return "failed" if self._last_ok is False else "idle"
 
-    def _start_work(self, work: Coroutine[Any, Any, Any]) -> None:
+    def _start_work(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)
         self._work.add(task)
         task.add_done_callback(self._worked)
+        return task
 
     def _worked(self, task: asyncio.Task[Any]) -> None:
         self._work.discard(task)

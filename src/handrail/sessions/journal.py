@@ -145,6 +145,12 @@ class Journal:
 
     async def close(self) -> None:
         """Store what is left. Raises `StoreError` if that cannot be done now."""
+        try:
+            await self._write_the_rest()
+        finally:
+            self._feed.rest()
+
+    async def _write_the_rest(self) -> None:
         self._go_on()
         try:
             async with asyncio.timeout(CLOSING_PATIENCE):

@@ -29,6 +29,8 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     policy: Asked | None = None
     budget: float | None = None
     worktree: dict[str, Any] | None = None
+    forks: str | None = None
+    """The conversation that the session is a copy of, by the CLI's id: its first start makes that copy."""
 
 
 def encode_settings(settings: SessionSettings) -> bytes:
@@ -45,6 +47,7 @@ def encode_settings(settings: SessionSettings) -> bytes:
         "policy": settings.policy,
         "budget": settings.budget,
         "worktree": settings.worktree,
+        "forks": settings.forks,
     }
     return msgspec.json.encode(stored, enc_hook=_plain)
 
@@ -59,6 +62,7 @@ def decode_settings(stored: bytes) -> SessionSettings:
         policy=msgspec.convert(policy, Asked) if policy is not None else None,
         budget=found.get("budget"),
         worktree=found.get("worktree"),
+        forks=found.get("forks"),
     )
 
 

@@ -13,11 +13,13 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -76,8 +78,16 @@ NO_LIMITS = Limits()
 SHORTEST_REFERENCE = 4
 NO_CONVERSATION = "No conversation found"
 """What Claude Code says of an id that it keeps nothing of: it was ended before it had written anything down."""
+IN_USE = "is already in use"
+"""What it says of an id that it keeps a conversation of: Handrail ended before it could store the first run."""
 STARTS_ANEW = "Claude Code kept nothing of this conversation: it starts anew, and knows nothing of what was said"
 POLICY_UNREADABLE = "the policy cannot be reloaded, the last one holds"
+
+
+class Sit(Protocol):
+    """Makes a session live with these options."""
+
+    def __call__(self, row: SessionRow, options: Options) -> Awaitable[Engine]: ...
 
 
 class Manager:
@@ -105,7 +115,7 @@ class Manager:
         self._work: set[asyncio.Task[None]] = set()
         self._engines: dict[str, Engine] = {}
         self._feeds: dict[str, Feed] = {}
-        self._starting: dict[str, asyncio.Lock] = {}
+        self._starting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._ownership = Ownership(store, places, SeatServer(self._here))
         self._closed = False
 
@@ -162,9 +172,10 @@ class Manager:
             return
         self._closed = True
         try:
-            await asyncio.gather(*(engine.stop() for engine in list(self._engines.values())), return_exceptions=True)
             for task in self._work:
                 task.cancel()
+            await asyncio.gather(*self._work, return_exceptions=True)
+            await asyncio.gather(*(engine.stop() for engine in list(self._engines.values())), return_exceptions=True)
             for feed in self._feeds.values():
                 feed.close()
             await self._ownership.close()
@@ -275,6 +286,7 @@ class Manager:
         if parent.cli_session_id is None:
             raise SessionError(f"session {parent.id[:8]} has no conversation yet that could be forked")
         settings = _changed(decode_settings(parent.settings), changes)
+        settings = msgspec.structs.replace(settings, forks=parent.cli_session_id)
         row = await self._create(
             settings, title=title or f"{parent.title} (fork)".strip(), forked_from=parent.id, cli_session_id=None
         )
@@ -315,11 +327,17 @@ class Manager:
     async def stop_all(self) -> int:
         """Stop every session that is live on this machine; returns how many there were."""
         count = 0
+        problems: list[str] = []
         for row in await self._owned():
             session = Session(row.id, self)
-            if await session.is_live():
-                await session.stop()
-                count += 1
+            try:
+                if await session.is_live():
+                    await session.stop()
+                    count += 1
+            except SessionError as error:  # one that cannot be stopped must not keep the others alive
+                problems.append(f"session {row.id[:8]}: {error}")
+        if problems:
+            raise SessionError("\n".join(problems))
         return count
 
     async def write_control_response(
@@ -389,7 +407,13 @@ class Manager:
     # ------------------------------------------------------------ making a session live
 
     async def _resume(
-        self, session_id: str, attachments: Attachments, changes: Mapping[str, Any], *, why: str = "resume"
+        self,
+        session_id: str,
+        attachments: Attachments,
+        changes: Mapping[str, Any],
+        *,
+        why: str = "resume",
+        policy: Policy | PolicySource | None = None,
     ) -> None:
         async with self._while_starting(session_id):
             if await self._seat(session_id) is not None:
@@ -398,40 +422,45 @@ class Manager:
             if row is None:
                 raise SessionNotFound(f"there is no session {session_id}")
             settings = _changed(decode_settings(row.settings), changes)
-            if await self._has_begun(row):
-                engine = await self._sit_again(row, settings, attachments, why)
-            else:
-                options = for_new(settings.options, row.cli_session_id or str(uuid4()))
-                engine = await self._sit(row, options, settings, why=why, attachments=attachments)
-            engine.send_again(await self.store.messages(row.id, states=("queued",)))
+            sit = partial(self._sit, settings=settings, why=why, attachments=attachments, policy=policy)
+            try:
+                await (self._sit_again if await self._has_begun(row) else self._sit_first)(row, settings, sit)
+            except SessionBusy:
+                if await self._seat(session_id) is None:
+                    raise
+                # Another process was faster: the session lives there.
 
-    async def _sit_again(
-        self, row: SessionRow, settings: SessionSettings, attachments: Attachments, why: str
-    ) -> Engine:
-        """Go on with a session's conversation, or, if Claude Code kept nothing of it, begin another one."""
-        options = for_resume(settings.options, str(row.cli_session_id))
+    async def _sit_first(self, row: SessionRow, settings: SessionSettings, sit: Sit) -> None:
+        """Begin a session's conversation."""
+        if settings.forks is not None:
+            await sit(row, for_fork(settings.options, settings.forks))
+            return
+        cli_session_id = row.cli_session_id or str(uuid4())
         try:
-            return await self._sit(row, options, settings, why=why, attachments=attachments)
+            await sit(row, for_new(settings.options, cli_session_id))
+        except ProcessExited as error:
+            if IN_USE not in str(error):
+                raise
+            await sit(row, for_resume(settings.options, cli_session_id))
+
+    async def _sit_again(self, row: SessionRow, settings: SessionSettings, sit: Sit) -> None:
+        """Go on with a session's conversation, or, if Claude Code kept nothing of it, begin another one."""
+        try:
+            await sit(row, for_resume(settings.options, str(row.cli_session_id)))
         except ProcessExited as error:
             if NO_CONVERSATION not in str(error):
                 raise
-        # Another id: some versions refuse one of which they keep an empty file.
-        row = msgspec.structs.replace(row, cli_session_id=str(uuid4()))
-        options = for_new(settings.options, str(row.cli_session_id))
-        engine = await self._sit(row, options, settings, why=why, attachments=attachments)
-        engine.begins_anew(STARTS_ANEW)
-        return engine
+            # Another id: some versions refuse one of which they keep an empty file.
+            row = msgspec.structs.replace(row, cli_session_id=str(uuid4()))
+            engine = await sit(row, for_new(settings.options, str(row.cli_session_id)))
+            engine.begins_anew(STARTS_ANEW)
 
     @asynccontextmanager
     async def _while_starting(self, session_id: str) -> AsyncGenerator[None, None]:
         """One start of a session at a time; whoever looks for the session meanwhile waits for it."""
-        lock = self._starting.setdefault(session_id, asyncio.Lock())
+        lock = self._starting.setdefault(session_id, asyncio.Lock())  # it is kept by those who hold or await it
         async with lock:
-            try:
-                yield
-            finally:
-                if self._starting.get(session_id) is lock:
-                    del self._starting[session_id]
+            yield
 
     async def _has_begun(self, row: SessionRow) -> bool:
         """Whether the CLI keeps a conversation of this session: before its first run there is none to resume."""
@@ -469,9 +498,12 @@ class Manager:
         *,
         why: str,
         attachments: Attachments,
-        policy: Policy | None = None,
+        policy: Policy | PolicySource | None = None,
     ) -> Engine:
         owned = await self._take(row)
+        if self._closed:
+            await owned.give_up()
+            raise SessionError(f"session {row.id[:8]} is not started: its manager was closed")
         engine = Engine(
             row,
             owned=owned,
@@ -502,19 +534,24 @@ class Manager:
             del self._engines[engine.session_id]
             self._feed(engine.session_id).rest()
         if engine.died and not self._closed:
-            self._start(self._revive(engine.session_id))
+            self._start(self._revive(engine))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
-    async def _revive(self, session_id: str) -> None:
-        """Start the CLI again if it died with messages that it never got, unless that happens too often."""
+    async def _revive(self, engine: Engine) -> None:
+        """Start the CLI again if it died with messages that it never got, unless that happens too often.
+
+        It is held to what the one before was held to: the program's hooks and policy are still there.
+        """
+        session_id = engine.session_id
+        policy = engine.policy if engine.settings.policy is None else None
         try:
             if await self.store.messages(session_id, states=("queued",)):
                 await check_restart(self.store, session_id, self.limits.restarts, now=time.time())
-                await self._resume(session_id, Attachments(), {}, why="recovery")
+                await self._resume(session_id, engine.attachments.again(), {}, why="recovery", policy=policy)
         except SessionLimit as error:
             await self._warn(session_id, f"messages were not sent: {error}")
         except HandrailError as error:
@@ -579,8 +616,10 @@ class Manager:
     async def _recover_orphans(self) -> None:
         """Bring the journals of sessions whose owner died to an end, so that everybody sees what became of them."""
         for row in await self._owned():
-            if await self._ownership.link_to_owner(row) is None:
+            try:
                 await self._ownership.recover(row, self._feed(row.id))
+            except SessionError as error:  # one session must not keep people from all the others
+                logger.warning("session %s cannot be brought to an end now: %s", row.id[:8], error)
 
     async def _owned(self) -> Sequence[SessionRow]:
         return [row for row in await self.store.list_sessions(SessionFilter(archived=None), limit=100_000) if row.owner]

@@ -6,6 +6,7 @@ fence keeps an owner that was thought dead from writing into a journal that is a
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import time
@@ -31,6 +32,9 @@ logger = logging.getLogger("handrail.session")
 
 LOCK_PATIENCE = 15.0
 """How long to wait for the processes of a session's last owner to end."""
+A_MOMENT = 0.5
+"""How long to wait for a session whose owner lives: it may be giving it up just now."""
+CLOCK_SLACK = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +74,19 @@ class Ownership:
             await link.close()
         await self._server.close()
 
-    async def take(self, row: SessionRow, feed: Feed, *, on_failure: Callable[[StoreError], None]) -> Owned:
+    async def take(
+        self,
+        row: SessionRow,
+        feed: Feed,
+        *,
+        on_failure: Callable[[StoreError], None],
+        patience: float = LOCK_PATIENCE,
+    ) -> Owned:
         """Become the owner of a session. Raises `SessionBusy` if another process is.
 
         If its last owner died, its processes are ended and its journal is brought to an honest end first.
         """
-        lock = await SessionLock.take(
-            self._locks,
-            [row.id, *([row.cli_session_id] if row.cli_session_id else [])],
-            holder=self._holder,
-            patience=LOCK_PATIENCE,
-        )
+        lock = await self._locked(row, patience)
         try:
             before = await self._store.get_session(row.id) or row
             # By force: whoever was the owner before does not hold the lock any more, so it is gone.
@@ -93,9 +99,23 @@ class Ownership:
                 await self._end_what_is_left(row)
                 await recover(self._store, before, journal)
         except BaseException:
+            feed.rest()
             lock.release()
             raise
         return Owned(journal, lock, self._store)
+
+    async def _locked(self, row: SessionRow, patience: float) -> SessionLock:
+        """The lock of a session. A dead owner's processes get the time to end; an owner that lives keeps it."""
+        try:
+            return await self._lock_within(row, min(patience, A_MOMENT))
+        except SessionBusy:
+            if patience <= A_MOMENT or await self._has_owner(await self._store.get_session(row.id) or row):
+                raise
+        return await self._lock_within(row, patience)
+
+    async def _lock_within(self, row: SessionRow, patience: float) -> SessionLock:
+        names = [row.id, *([row.cli_session_id] if row.cli_session_id else [])]
+        return await SessionLock.take(self._locks, names, holder=self._holder, patience=patience)
 
     async def _end_what_is_left(self, row: SessionRow) -> None:
         survivors = await reap(await self._store.starts(row.id))
@@ -104,9 +124,13 @@ class Ownership:
             raise SessionBusy(f"the last CLI of session {row.id[:8]} left processes that cannot be ended: {pids}")
 
     async def recover(self, row: SessionRow, feed: Feed) -> None:
-        """Close what a dead owner left open. Does nothing if the session has an owner after all."""
+        """Close what a dead owner left open. Does nothing if the session has an owner after all.
+
+        The owner is not asked, only the kernel: it may be stopped, and never answer.
+        """
+        patience = 0.0 if await self._has_owner(row) else LOCK_PATIENCE
         try:
-            owned = await self.take(row, feed, on_failure=lambda error: None)
+            owned = await self.take(row, feed, on_failure=lambda error: None, patience=patience)
         except SessionBusy as error:
             logger.info("session %s is not recovered now: %s", row.id[:8], error)
             return
@@ -114,7 +138,7 @@ class Ownership:
 
     async def link_to_owner(self, row: SessionRow) -> OwnerLink | None:
         """The way to the process that owns a session; None if there is none, or not any more."""
-        owner = msgspec.json.decode(row.owner, type=Holder) if row.owner is not None else None
+        owner = _owner_of(row)
         if owner is None or owner.socket is None or owner.socket == self._server.address:
             return None
         link = self._links.get(owner.socket)
@@ -125,9 +149,25 @@ class Ownership:
         except SessionNotLive:
             self._links.pop(owner.socket, None)
             return None
+        faster = self._links.get(owner.socket)
+        if faster is not None and faster.is_open:  # somebody else wanted it at the same time
+            await link.close()
+            return faster
         self._links[owner.socket] = link
         return link
+
+    async def _has_owner(self, row: SessionRow) -> bool:
+        """Whether the process that owns a session, as the store has it, lives."""
+        owner = _owner_of(row)
+        if owner is None:
+            return False
+        started = await asyncio.to_thread(process_started, owner.pid)
+        return started is not None and (owner.started is None or abs(started - owner.started) <= CLOCK_SLACK)
 
     @property
     def _holder(self) -> Holder:
         return Holder(os.getpid(), started=process_started(os.getpid()), socket=self._server.address)
+
+
+def _owner_of(row: SessionRow) -> Holder | None:
+    return msgspec.json.decode(row.owner, type=Holder) if row.owner is not None else None

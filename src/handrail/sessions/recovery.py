@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from handrail.events.codec import decode_event
-from handrail.events.model import Action, AskClosed, Completed, Event, ProcessExited, Prompt, Task
+from handrail.events.model import Action, AskClosed, Compacting, Completed, Event, Hook, ProcessExited, Prompt, Task
 from handrail.sessions.journal import Journal
 from handrail.store.base import AskRow, EventRow, MessageRow, RunRow, SessionRow, Store
 
@@ -21,7 +21,7 @@ __all__ = ["recover"]
 
 PAGE = 1_000
 CRASHED = "Handrail ended before Claude Code was done, and Claude Code with it"
-TELLING = frozenset({"action", "task", "completed", "process_exited"})
+TELLING = frozenset({"action", "task", "hook", "compacting", "completed", "process_exited"})
 
 
 @dataclass(slots=True)
@@ -30,6 +30,8 @@ class _Open:
 
     actions: dict[str, Action] = field(default_factory=dict)
     tasks: dict[str, Task] = field(default_factory=dict)
+    hooks: dict[str, Hook] = field(default_factory=dict)
+    compacting: bool = False
     answered: dict[str, int | None] = field(default_factory=dict)
 
     def see(self, event: Event) -> None:
@@ -42,11 +44,19 @@ class _Open:
                 self.tasks.pop(event.id, None)
             case Task():
                 self.tasks[event.id] = event
+            case Hook(phase="completed"):
+                self.hooks.pop(event.id, None)
+            case Hook():
+                self.hooks[event.id] = event
+            case Compacting(phase=phase):
+                self.compacting = phase == "started"
             case Completed(subtype=subtype) if subtype:  # the CLI's own result: it was done with these
                 self.answered.update(dict.fromkeys(event.messages, event.run))
             case ProcessExited():
                 self.actions.clear()
                 self.tasks.clear()
+                self.hooks.clear()
+                self.compacting = False
 
 
 async def recover(store: Store, row: SessionRow, journal: Journal) -> None:
@@ -64,6 +74,8 @@ async def recover(store: Store, row: SessionRow, journal: Journal) -> None:
     events: list[Event] = [
         *(_failed_action(action, number) for action in found.actions.values()),
         *(_failed_task(task, number) for task in found.tasks.values()),
+        *(_failed_hook(each, number) for each in found.hooks.values()),
+        *([Compacting(run=number, phase="failed", error=CRASHED)] if found.compacting else []),
         *(_closing(ask, number) for ask in closed_asks),
         *_completed(run, row),
         *prompts,
@@ -106,6 +118,12 @@ def _failed_action(action: Action, run: int | None) -> Action:
 def _failed_task(task: Task, run: int | None) -> Task:
     return msgspec.structs.replace(
         task, seq=0, at=0.0, run=run, phase="completed", ok=False, status="lost", summary=CRASHED
+    )
+
+
+def _failed_hook(hook: Hook, run: int | None) -> Hook:
+    return msgspec.structs.replace(
+        hook, seq=0, at=0.0, run=run, phase="completed", ok=False, detail={"reason": CRASHED}
     )
 
 

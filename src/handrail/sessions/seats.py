@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
 
-from handrail.errors import LocalProtocolError
+from handrail.errors import LocalProtocolError, SelfApproval
 from handrail.events.codec import decode_item, encode_event
 from handrail.policy.answers.encoding import decode_answer, encode_answer
 from handrail.sessions.asks import Actor, AnyAnswer
@@ -16,11 +17,14 @@ from handrail.sessions.engine import Engine
 from handrail.sessions.feed import Feed, Item
 from handrail.sessions.owner import Peer
 from handrail.sessions.owner_link import OwnerLink
+from handrail.transports.ancestry import descends_from_session
 
 __all__ = ["HereSeat", "SeatServer", "ThereSeat"]
 
 ELSEWHERE = "attach"
 """The surface of whoever is in another process: they saw a copy of an ask, and must name its digest."""
+APPROVING = frozenset({"decide", "answer_lost", "control", "set_permission_mode"})
+"""Calls that can allow something: never to be made by what a session itself has started."""
 
 
 class HereSeat:
@@ -123,6 +127,11 @@ class SeatServer:
         do = _CALLS.get(method)
         if do is None:
             raise LocalProtocolError(f"this Handrail knows no call {method!r}: is it older than the one that asks?")
+        if method in APPROVING and await asyncio.to_thread(descends_from_session, peer.pid):
+            raise SelfApproval(
+                f"process {peer.pid} was started by a session, and a session can neither answer what was asked nor "
+                "change what it may do: do that from a terminal or page of your own"
+            )
         return await do(seat, params, Actor(str(params.get("actor") or f"process {peer.pid}"), ELSEWHERE, peer.pid))
 
     async def stream(self, session_id: str, method: str, params: dict[str, Any], peer: Peer) -> AsyncIterator[Any]:

@@ -197,8 +197,8 @@ class Session:
 
         Raises a `DecisionRefused`.
         """
+        seat = await self._keeper.seat(self.id)  # first: this may find that the process has ended
         lost = any(row.id == ask_id for row in await self.asks(("lost", "unsent")))
-        seat = await self._keeper.seat(self.id)
         if lost and resume:
             seat = seat or await self._keeper.seat_here(self.id)
             await seat.answer_lost(ask_id, answer, actor=actor, digest=digest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from handrail.errors import ProcessExited
@@ -59,6 +59,10 @@ class Attachments:
     tools: Sequence[Tool[..., Any] | ToolServer] = ()
     record: str | None = None
 
+    def again(self) -> Attachments:
+        """For another CLI of the same session. The recording of the first one is complete."""
+        return replace(self, record=None)
+
 
 async def leave_open(ask: Ask) -> None:
     """Nobody answers at once: whoever wants to, decides."""
@@ -112,6 +116,7 @@ class Sitting:
         )
         self.outbox = Outbox(
             journal,
+            ready=self.client.ready_to_send,
             turn=lambda content, uuid: self.client.turn(content, uuid=uuid),
             written=self.translator.expect,
             run_of=lambda result: self._run_of.get(result.raw),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 from typing import Any
@@ -75,6 +74,8 @@ class Surveyor:
             return None
         if not self._files.exists(path):
             return NO_FILE
+        import hashlib  # costs a session nothing until something is edited
+
         content = self._files.read(path, LARGEST_HASHED)
         return UNREADABLE if content is None else hashlib.sha256(content).hexdigest()
 

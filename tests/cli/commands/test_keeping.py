@@ -122,6 +122,7 @@ def test_what_is_no_backup_is_refused(past: Past, tmp_path: Path) -> None:
 
 def test_pruning_follows_the_settings(past: Past) -> None:
     home, session_id = past
+    (home.directory / "state" / "tidied").write_text("today\n")  # so that nobody else removes what is counted here
     assert home.run("prune").stdout == "✓ nothing needed to be removed\n"
     config = home.directory / "config" / "config.toml"
     config.parent.mkdir(exist_ok=True)

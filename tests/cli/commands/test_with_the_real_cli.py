@@ -35,8 +35,8 @@ async def test_a_session_from_its_first_ask_to_its_fork(home: Home) -> None:
             await session.send("Greet me.", actor=MARIA)
             ask = await until(session, AskOpened)
             assert isinstance(ask, AskOpened)
-            listed = (await home.process("asks")).stdout
-            assert "Bash echo hello > greeting.txt" in listed
+            listed = await home.process("asks")
+            assert "Bash echo hello > greeting.txt" in listed.stdout, listed
             answered = await home.process("answer", ask.ask_id[:8], "allow")
             assert answered.returncode == 0, answered.stderr
             completed = await until(session, Completed)
@@ -47,7 +47,7 @@ async def test_a_session_from_its_first_ask_to_its_fork(home: Home) -> None:
         for expected in ("Greet me.", "Let me see.", "echo hello > greeting.txt", "✓ allowed by ", "✓ done"):
             assert expected in told
         sent = await home.process("send", session.id, "Is that all?", **_own(env, home))
-        assert (sent.returncode, sent.stdout) == (0, "And that was all.\n"), sent.stderr
+        assert (sent.returncode, sent.stdout) == (0, "And that was all.\n"), sent
         forked = await home.process("fork", session.id, "Otherwise?", "--json", **_own(env, home))
         assert forked.returncode == 0, forked.stderr
         ends = [event for event in map(json.loads, forked.stdout.splitlines()) if event["type"] == "completed"]

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+import msgspec
+
 from handrail.cli.asking.ask_view import Asking
 from handrail.cli.asking.asker import STOPPED
 from handrail.cli.asking.outcomes import answered_elsewhere, what_was_asked
@@ -17,8 +19,9 @@ from handrail.policy.answers.plan import RejectPlan
 from handrail.protocol.asks import Ask, Deny
 from handrail.sessions.ask_records import ask_of, plan_context_of
 from handrail.sessions.asks import AnyAnswer
+from handrail.store.base import AskRow
 
-__all__ = ["Answerer", "AskDesk"]
+__all__ = ["Answerer", "AskDesk", "opened_from"]
 
 Decide = Callable[[str, AnyAnswer, str], Awaitable[None]]
 """Answers the ask with this id and this digest."""
@@ -41,6 +44,12 @@ class Front(Protocol):
 
     def stop_turn(self) -> None:
         """The person wants the turn stopped."""
+
+
+def opened_from(row: AskRow) -> AskOpened:
+    """The event that opened a stored ask, as far as it matters."""
+    ask = msgspec.json.decode(row.body)
+    return AskOpened(ask_id=row.id, kind=row.kind, digest=row.digest, title=row.title, ask=ask)
 
 
 class AskDesk:

@@ -166,9 +166,17 @@ class Sheet:
             if chosen is not None:
                 return chosen
             if key.name == HELP_KEY:
-                self.offer(*before, menu.explained())
+                self._explain([*before, menu.explained()])
             else:
                 self.hint(menu.reminder())
+
+    def _explain(self, explained: list[RenderableType]) -> None:
+        """Show what each key does: in place of the short form if that fits, else for good."""
+        panel = [self._panel] if self._panel is not None else []
+        if self._screen.fits(Group(*panel, *explained)):
+            self.offer(*explained)
+        else:
+            self.write(Group(*explained))
 
     async def line(self, prompt: str) -> str | None:
         """A line that is typed; None if the person goes back instead."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-__all__ = ["Flow", "Hanging", "Indented", "Tail", "Trimmed"]
+__all__ = ["Deferred", "Flow", "Hanging", "Indented", "Tail", "Trimmed"]
 
 Lines = list[list[Segment]]
 
@@ -78,6 +78,16 @@ class Tail:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in _lines(self._body, console, options, options.max_width)[-self._height :]:
             yield from _ended(line)
+
+
+class Deferred:
+    """Something that is made when it is drawn, and not for every change in between."""
+
+    def __init__(self, make: Callable[[], RenderableType]) -> None:
+        self._make = make
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._make()
 
 
 class Trimmed:

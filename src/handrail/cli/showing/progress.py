@@ -97,7 +97,8 @@ class Progress:
 
     def line(self, running: int = 0) -> RenderableType:
         """The line; `running` is how many calls run."""
-        return _StatusLine(self._doing(running), self._used(), self.hints)
+        hints = "" if self.waiting_asks else self.hints  # at an ask, keys are for the ask
+        return _StatusLine(self._doing(running), self._used(), hints)
 
     def _doing(self, running: int) -> Text:
         if self.waiting_asks:

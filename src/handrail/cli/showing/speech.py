@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rich.console import RenderableType
 
-from handrail.cli.showing.layout import Tail
+from handrail.cli.showing.layout import Deferred, Tail
 from handrail.cli.showing.screen import Screen
 from handrail.cli.showing.streamed import StreamedText
 from handrail.cli.showing.style import markdown, prose
@@ -75,5 +75,5 @@ class Speech:
 
     def _preview(self, kind: str, text: StreamedText) -> RenderableType:
         """What is being written; of thoughts that will not stay, the end."""
-        shown = self.words(kind, text.preview())
+        shown = Deferred(lambda: self.words(kind, text.preview()))
         return shown if kind == "text" or self._kept else Tail(shown, _SHOWN_THOUGHTS)
