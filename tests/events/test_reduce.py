@@ -349,7 +349,7 @@ def test_a_long_session_is_read_in_seconds() -> None:
             Usage(context_tokens=number),
         ]
     events = numbered(events)
-    begun = time.perf_counter()
+    begun = time.process_time()
     shown = view_of(events)
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10
     assert (shown.seq, len(shown.items)) == (100_000, 50_000)

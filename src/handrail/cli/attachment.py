@@ -287,7 +287,9 @@ class Attachment:
 
     async def _decide(self, ask_id: str, answer: AnyAnswer, digest: str) -> None:
         if self._session is not None:
-            await self._session.decide(ask_id, answer, actor=self._actor, digest=digest)
+            actor = self._surface.actor_for_answers or self._actor
+            await self._session.decide(ask_id, answer, actor=actor, digest=digest)
+            self._surface.taken(answer)
 
     def notice(self, colour: str, text: str) -> None:
         """Something about an ask."""

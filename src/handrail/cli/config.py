@@ -16,6 +16,7 @@ __all__ = ["config"]
 config = typer.Typer(
     help="Read and change Handrail's settings.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

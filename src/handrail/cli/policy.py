@@ -15,6 +15,7 @@ __all__ = ["policy"]
 policy = typer.Typer(
     help="See what Claude may do without asking, and why.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

@@ -24,6 +24,7 @@ from handrail.cli.showing.summary import Ending
 from handrail.cli.showing.transcript import Style, TerminalView
 from handrail.config.model import Terminal as TerminalConfig
 from handrail.events.model import Completed, Delta, Event
+from handrail.sessions.asks import Actor, AnyAnswer
 
 __all__ = ["Surface", "View", "Without", "make_surface"]
 
@@ -82,6 +83,16 @@ class Surface:
     def denied(self) -> int:
         """How many asks were denied because nobody could be asked."""
         return self.answerer.denied if isinstance(self.answerer, Nobody) else 0
+
+    @property
+    def actor_for_answers(self) -> Actor | None:
+        """In whose name asks are answered, if that is not whoever runs the command: nobody saw them."""
+        return self.answerer.actor if isinstance(self.answerer, Nobody | Automatic) else None
+
+    def taken(self, answer: AnyAnswer) -> None:
+        """An answer that was given here counts."""
+        if isinstance(self.answerer, Nobody):
+            self.answerer.taken(answer)
 
     def fail(self, message: str) -> None:
         """Say what went wrong."""

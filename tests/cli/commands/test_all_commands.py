@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 
@@ -69,13 +69,19 @@ def test_help_needs_nothing_slow() -> None:
 
 @pytest.mark.slow
 def test_help_answers_in_a_fifth_of_a_second() -> None:
-    """The quickest of some tries: the others had to wait for the machine."""
+    """In time of its own: how long it waited for a busy machine says nothing. The first try may compile modules."""
     took = []
     for _ in range(7):
-        started = time.perf_counter()
+        before = time_of_children()
         subprocess.run([sys.executable, "-m", "handrail", "--help"], check=True, capture_output=True)
-        took.append(time.perf_counter() - started)
+        took.append(time_of_children() - before)
     assert min(took) < 0.2
+
+
+def time_of_children() -> float:
+    """Seconds of processor time that the processes this one started have taken."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 # ---------------------------------------------------------------- what goes wrong

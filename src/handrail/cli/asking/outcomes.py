@@ -36,7 +36,7 @@ _UNDECIDED: Mapping[str, tuple[str, str]] = {
 def answered_elsewhere(closed: AskClosed, asked: AskOpened | None) -> tuple[str, str] | None:
     """The colour and the words for an ask that somebody else answered, or that nobody did."""
     what = f": {what_was_asked(asked)}" if asked is not None else ""
-    if closed.outcome != "decided":
+    if closed.outcome in _UNDECIDED:
         colour, words = _UNDECIDED[closed.outcome]
         return colour, f"{words}{what}"
     colour, words = in_words(closed.answer)

@@ -11,7 +11,7 @@ from handrail.cli.showing.style import DONE, FAILED, MARKS, exact
 from handrail.cli.showing.tools import call_line, tool_title
 from handrail.policy.answers.plan import ApprovePlan, EnterPlan
 from handrail.protocol.asks import Allow, Answer, Answers, Ask, Deny
-from handrail.sessions.asks import AnyAnswer
+from handrail.sessions.asks import Actor, AnyAnswer
 
 __all__ = ["Automatic", "Nobody"]
 
@@ -24,8 +24,11 @@ DENIED = (
 class Nobody:
     """Denies what would be asked, and tells how to allow it beforehand. `denied` counts what was."""
 
+    actor = Actor("Handrail", "unattended")
+
     def __init__(self, screen: Screen) -> None:
         self.denied = 0
+        self._has_hinted = False
         self._screen = screen
 
     async def answer(self, ask: Ask, asking: Asking) -> AnyAnswer:
@@ -34,10 +37,14 @@ class Nobody:
             return EnterPlan()
         what = f"{tool_title(ask.tool_name)} {call_line(ask.tool_name, ask.input)}" if ask.tool_name else ask.kind
         self._say(f"denied, because nobody is at a terminal to be asked: {what}")
-        if not self.denied:
+        if not self._has_hinted:
+            self._has_hinted = True
             self._say("allow it beforehand with --allowed-tools, --policy or --mode, or run this in a terminal")
-        self.denied += 1
         return Deny(DENIED)
+
+    def taken(self, answer: AnyAnswer) -> None:
+        """The answer counts: nobody was faster."""
+        self.denied += isinstance(answer, Deny)
 
     def _say(self, text: str) -> None:
         self._screen.show(Hanging(Text(f"{MARKS[FAILED]} ", style=FAILED), exact(text)), kind="notice")
@@ -46,6 +53,7 @@ class Nobody:
 class Automatic:
     """Shows each ask as a person would see it, and says yes. For the demo only."""
 
+    actor = Actor("the demo", "unattended")
     denied = 0
 
     def __init__(self, screen: Screen, why: str) -> None:
