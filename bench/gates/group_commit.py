@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from bench.common import AT_LEAST, Contender, Place, Samples, SessionGate, Verdict, cpu_seconds
+from bench.common import Contender, Place, Samples, SessionGate, Verdict, cpu_seconds
 from bench.contenders import Client
 from handrail.events.codec import encode_event
 from handrail.events.model import Text
@@ -49,8 +49,8 @@ class GroupCommit(SessionGate):
             return samples.ratios(metric, above.name, below.name)
 
         return [
-            Verdict("more events a second than one session", ratios("per_second", MANY, ONE), AT_LEAST, 1.0),
-            Verdict("more than bare SQLite with a commit each", ratios("per_second", MANY, EACH)),
+            Verdict("more events a second than one session", ratios("per_second", MANY, ONE)),
+            Verdict("events a second, of bare SQLite with a commit each", ratios("per_second", MANY, EACH)),
             Verdict("of one session, CPU an event", ratios("us_per_event", MANY, ONE)),
             Verdict("events a second", samples.values("per_second", MANY.name), unit="", digits=0),
         ]
