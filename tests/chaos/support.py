@@ -109,7 +109,7 @@ async def verify(directory: Path, told: Told) -> Counter[str]:
         assert await manager.store.check() == []
         found: Counter[str] = Counter()
         for row in await manager.list():
-            session = Session(row.id, manager)
+            session = manager.session(row.id)
             assert not await session.is_live()
             events = [item async for item in session.subscribe(deltas=False, follow=False)]
             assert journal_problems(item for item in events if isinstance(item, Event)) == []

@@ -22,8 +22,8 @@ from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
 from handrail.sessions import ask_journal
 from handrail.sessions import journal as journal_module
-from handrail.sessions.locks import Holder
 from handrail.sessions.manager import Manager
+from handrail.sessions.owning.locks import Holder
 from handrail.store.place import store_path
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI

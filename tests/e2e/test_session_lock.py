@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from handrail.protocol.launch import Options
-from handrail.sessions.locks import SessionLock
+from handrail.sessions.owning.locks import SessionLock
 from handrail.testing.model import ScriptedModel
 from handrail.testing.replies import ToolUse
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from handrail.sessions.locks import Holder, SessionLock
+from handrail.sessions.owning.locks import Holder, SessionLock
 from handrail.transports.stdio import StdioTransport
 from handrail.transports.supervisor import shared_supervisor
 

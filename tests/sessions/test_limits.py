@@ -265,7 +265,7 @@ ONE = Limits(concurrent_sessions=1)
 async def queued_session(manager: Manager) -> Session:
     async def find() -> Session | None:
         rows = [row for row in await manager.list() if row.status == "queued"]
-        return Session(rows[0].id, manager) if rows else None
+        return manager.session(rows[0].id) if rows else None
 
     return await eventually(find)  # type: ignore[arg-type]
 

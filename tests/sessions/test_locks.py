@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from handrail.errors import ConfigError, SessionBusy, SessionError
-from handrail.sessions.locks import Holder, SessionLock, holder_of
+from handrail.sessions.owning.locks import Holder, SessionLock, holder_of
 
 DEADLINE = 30.0
 

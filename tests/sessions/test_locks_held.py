@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from handrail.errors import SessionBusy
-from handrail.sessions.locks import SessionLock
+from handrail.sessions.owning.locks import SessionLock
 
 DEADLINE = 30.0
 PROGRAM = Path(__file__).with_name("lock_holder.py")
@@ -131,7 +131,7 @@ async def test_a_new_supervisor_gets_the_locks_too(holder: LockHolder, directory
 
 CONTENDER = """
 import asyncio, os, sys
-from handrail.sessions.locks import SessionLock
+from handrail.sessions.owning.locks import SessionLock
 directory, rounds = sys.argv[1], int(sys.argv[2])
 async def main():
     for _ in range(rounds):

@@ -11,7 +11,15 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from handrail.errors import AlreadyDecided, AskClosed, SessionBusy, SessionNotFound, SessionNotLive
+from handrail.errors import (
+    AlreadyDecided,
+    AskClosed,
+    InvalidOptions,
+    SessionBusy,
+    SessionError,
+    SessionNotFound,
+    SessionNotLive,
+)
 from handrail.events.model import (
     AskClosed as AskClosedEvent,
 )
@@ -27,6 +35,7 @@ from handrail.events.model import (
     Titled,
 )
 from handrail.places import Places
+from handrail.policy.policy import Policy
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.asks import Allow, Deny
 from handrail.protocol.options import Options
@@ -205,6 +214,21 @@ async def test_a_secret_of_the_environment_stays_out_of_the_journal(
     await session.stop()
     await manager.close()
     assert SECRET.encode() not in everything_in(places.state)
+
+
+async def test_a_policy_of_a_program_must_be_given_again(manager: Manager, play: Any) -> None:
+    session = await manager.start(play(sim.loop_turns("x")), policy=Policy.of("careful"))
+    await session.run("hi")
+    await session.stop()
+    with pytest.raises(SessionError, match="policy"):
+        await session.send("again")
+    await manager.resume(session.id, policy=Policy.of("careful"))
+    assert (await session.run("again")).ok
+
+
+async def test_a_new_session_resumes_nothing(manager: Manager, play: Any) -> None:
+    with pytest.raises(InvalidOptions, match=r"Manager\.resume"):
+        await manager.start(msgspec.structs.replace(play(), resume="1b4e28ba-2fa1-11d2-883f-0016d3cca427"))
 
 
 # ---------------------------------------------------------------- finding

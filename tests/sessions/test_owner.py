@@ -32,9 +32,9 @@ from handrail.errors import (
     StaleDigest,
     UnfitAnswer,
 )
-from handrail.sessions import owner_wire as wire
-from handrail.sessions.owner import OwnerServer, Peer
-from handrail.sessions.owner_link import OwnerLink
+from handrail.sessions.owning import owner_wire as wire
+from handrail.sessions.owning.owner import OwnerServer, Peer
+from handrail.sessions.owning.owner_link import OwnerLink
 
 DEADLINE = 30.0
 
@@ -404,7 +404,7 @@ async def test_a_path_that_is_too_long_gets_a_short_private_one(
 
 
 async def test_other_users_are_refused(server: OwnerServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("handrail.sessions.owner.os.geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr("handrail.sessions.owning.owner.os.geteuid", lambda: os.getuid() + 1)
     with pytest.raises(SessionBusy, match="another user"):
         await OwnerLink.open(server.address)
 
@@ -450,7 +450,7 @@ async def test_closing_answers_what_is_under_way_and_ends_the_rest(server: Owner
 
 OWNER = """
 import asyncio, os, sys, time
-from handrail.sessions.owner import OwnerServer
+from handrail.sessions.owning.owner import OwnerServer
 class Sessions:
     async def call(self, session_id, method, params, peer):
         if method == "fork":

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from handrail import errors
 from handrail.errors import HandrailError, SessionError, StaleDigest
-from handrail.sessions import owner_wire as wire
+from handrail.sessions.owning import owner_wire as wire
 
 json_values = st.recursive(
     st.none()

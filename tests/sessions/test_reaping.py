@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from handrail.errors import SessionError
-from handrail.sessions.reaping import process_started, reap
+from handrail.sessions.owning.reaping import process_started, reap
 from handrail.store.base import StartRow
 from handrail.transports.process_tree import MARKER_VARIABLE, Process, marked_environment, new_marker
 

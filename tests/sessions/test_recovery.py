@@ -27,8 +27,8 @@ from handrail.places import Places
 from handrail.protocol.asks import Allow, Deny
 from handrail.protocol.options import Options
 from handrail.sessions.launching import SessionSettings, encode_settings
-from handrail.sessions.locks import Holder
 from handrail.sessions.manager import Manager
+from handrail.sessions.owning.locks import Holder
 from handrail.sessions.session import Session
 from handrail.store.base import AskRow, Batch, DecisionRow, EventRow, MessageRow, RunRow, SessionRow, Store
 from handrail.testing import simulated as sim
@@ -230,7 +230,7 @@ async def test_a_journal_cut_off_at_any_event_is_brought_to_its_end(story: list[
     journals: dict[str, list[Event]] = {}
     async with Manager.local(places_in(tmp_path)) as manager:
         for count in range(len(story) + 1):
-            session = Session(cut_name(count), manager)
+            session = manager.session(cut_name(count))
             events = journals[session.id] = await events_of(session)
             assert events[:count] == story[:count], "what was stored is as it was"
             check_journal(events)
@@ -241,7 +241,7 @@ async def test_a_journal_cut_off_at_any_event_is_brought_to_its_end(story: list[
         assert await manager.store.check() == []
     async with Manager.local(places_in(tmp_path)) as manager:  # once more: there is nothing left to do
         for session_id, events in journals.items():
-            assert await events_of(Session(session_id, manager)) == events
+            assert await events_of(manager.session(session_id)) == events
 
 
 async def test_what_is_said_of_each_message(story: list[Event], tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ async def test_what_is_said_of_each_message(story: list[Event], tmp_path: Path) 
             before = story[:count]
             answered = {uuid: e.run for e in before if isinstance(e, Completed) for uuid in e.messages}
             sent = {e.uuid for e in before if isinstance(e, Prompt) and e.state == "sent"}
-            after = await events_of(Session(cut_name(count), manager))
+            after = await events_of(manager.session(cut_name(count)))
             told = {e.uuid: e for e in after if isinstance(e, Prompt)}
             for row in await manager.store.messages(cut_name(count)):
                 expected = "answered" if row.uuid in answered else "lost" if row.uuid in sent else "queued"
@@ -280,7 +280,7 @@ async def test_a_decision_that_the_cli_may_not_have_got_is_closed_as_unsent(stor
                 await manager.store.decide(decision)
     async with Manager.local(places_in(tmp_path)) as manager:
         for count in cuts:
-            events = await events_of(Session(cut_name(count), manager))
+            events = await events_of(manager.session(cut_name(count)))
             check_journal(events)
             (closed,) = (event for event in events[count:] if isinstance(event, AskClosed))
             assert (closed.outcome, closed.by, closed.answer) == ("unsent", "alice", {"type": "allow"})
@@ -289,7 +289,7 @@ async def test_a_decision_that_the_cli_may_not_have_got_is_closed_as_unsent(stor
 
 
 async def resume_and_run(manager: Manager, session_id: str) -> None:
-    session = Session(session_id, manager)
+    session = manager.session(session_id)
     last_run = max((run.number for run in await manager.store.runs(session_id)), default=0)
     done = await session.run("go on")
     assert (done.ok, done.run is not None and done.run > last_run) == (True, True)

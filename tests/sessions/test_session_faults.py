@@ -27,7 +27,7 @@ from handrail.sessions.asks import Actor
 from handrail.sessions.guards.watch import Limits
 from handrail.sessions.hooks import hook
 from handrail.sessions.manager import Manager
-from handrail.sessions.owner_link import OwnerLink
+from handrail.sessions.owning.owner_link import OwnerLink
 from handrail.sessions.session import Session
 from handrail.store.base import Batch, DecisionRow, EventRow, Lease, RunRow, SessionRow
 from handrail.testing import simulated as sim

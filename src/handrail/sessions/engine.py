@@ -29,8 +29,8 @@ from handrail.sessions.guards.watch import SessionGuards
 from handrail.sessions.launching import SessionSettings, encode_settings, for_new
 from handrail.sessions.once import OnceGrant, message_about
 from handrail.sessions.outbox import message_row, queued
-from handrail.sessions.ownership import Owned
-from handrail.sessions.reaping import process_started
+from handrail.sessions.owning.ownership import Owned
+from handrail.sessions.owning.reaping import process_started
 from handrail.sessions.sitting import Attachments, Sitting
 from handrail.sessions.titles import title_from
 from handrail.store.base import AskRow, MessageRow, SessionRow, StartRow

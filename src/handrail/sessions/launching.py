@@ -13,7 +13,7 @@ from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
 from handrail.transports.redact import is_secret_name
 
-__all__ = ["SessionSettings", "decode_settings", "encode_settings", "for_fork", "for_new", "for_resume"]
+__all__ = ["SessionSettings", "changed", "decode_settings", "encode_settings", "for_fork", "for_new", "for_resume"]
 
 WITH_SECRETS = frozenset({"env", "headers"})
 """Where the names of values tell which are secret: of the CLI, of its settings, of MCP servers wherever they are."""
@@ -29,6 +29,8 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     policy: Asked | None = None
     budget: float | None = None
     worktree: dict[str, Any] | None = None
+    fixed_policy: bool = False
+    """Whether a program gave it a `Policy` as it is, which cannot be written down: it must be given again."""
     forks: str | None = None
     """The conversation that the session is a copy of, by the CLI's id: its first start makes that copy."""
 
@@ -47,6 +49,7 @@ def encode_settings(settings: SessionSettings) -> bytes:
         "policy": settings.policy,
         "budget": settings.budget,
         "worktree": settings.worktree,
+        "fixed_policy": settings.fixed_policy,
         "forks": settings.forks,
     }
     return msgspec.json.encode(stored, enc_hook=_plain)
@@ -62,6 +65,7 @@ def decode_settings(stored: bytes) -> SessionSettings:
         policy=msgspec.convert(policy, Asked) if policy is not None else None,
         budget=found.get("budget"),
         worktree=found.get("worktree"),
+        fixed_policy=bool(found.get("fixed_policy")),
         forks=found.get("forks"),
     )
 
@@ -108,3 +112,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, PurePath | os.PathLike):
         return os.fspath(value)
     raise NotImplementedError(f"{type(value).__name__} cannot be stored")
+
+
+def changed(settings: SessionSettings, changes: Mapping[str, Any]) -> SessionSettings:
+    """The settings with other options, another policy or another budget."""
+    if not changes:
+        return settings
+    policy = changes.get("policy", settings.policy)
+    budget = changes.get("budget", settings.budget)
+    options = {name: value for name, value in changes.items() if name not in ("policy", "budget")}
+    return msgspec.structs.replace(
+        settings, options=msgspec.structs.replace(settings.options, **options), policy=policy, budget=budget
+    )

@@ -15,8 +15,8 @@ from handrail.policy.answers.encoding import decode_answer, encode_answer
 from handrail.sessions.asks import Actor, AnyAnswer
 from handrail.sessions.engine import Engine
 from handrail.sessions.feed import Feed, Item
-from handrail.sessions.owner import Peer
-from handrail.sessions.owner_link import OwnerLink
+from handrail.sessions.owning.owner import Peer
+from handrail.sessions.owning.owner_link import OwnerLink
 from handrail.transports.ancestry import descends_from_session
 
 __all__ = ["HereSeat", "SeatServer", "ThereSeat"]

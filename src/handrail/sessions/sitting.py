@@ -11,7 +11,7 @@ from handrail.errors import ProcessExited
 from handrail.events.model import Completed
 from handrail.events.translate import Translator
 from handrail.protocol.asks import Ask
-from handrail.protocol.frames import Frame, Result, StreamEvent
+from handrail.protocol.frames import Assistant, Frame, Result, StreamEvent, TaskProgress, ToolProgress, User
 from handrail.protocol.options import Options
 from handrail.sessions.ask_journal import AskJournal
 from handrail.sessions.asking import OnAsk
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Attachments", "Listener", "Sitting"]
 
 REMEMBERED_RESULTS = 100
+CONVERSATION: frozenset[type[Frame]] = frozenset({Assistant, User, Result, ToolProgress, TaskProgress})
 
 
 class Listener(Protocol):
@@ -149,12 +150,21 @@ class Sitting:
         items: list[Item] = []
         for frame in frames:
             if type(frame) is not StreamEvent:
-                self._journal.keep("in", self._redactor.line(frame.raw))
+                self._journal.keep("in", self._clean(frame))
             said = self.translator.receive(frame)
             if isinstance(frame, Result):
                 self._remember_run(frame, said)
             items += said
         self._add(items)
+
+    def _clean(self, frame: Frame) -> bytes:
+        """The line of a frame without secrets.
+
+        The conversation is in the events as well, so its lines are cleaned as those are. The control channel, where
+        credentials travel, is searched for whatever looks like one.
+        """
+        clean = self._redactor.known if type(frame) in CONVERSATION else self._redactor.line
+        return clean(frame.raw)
 
     def close(self, error: Exception | None) -> None:
         """The CLI is gone."""

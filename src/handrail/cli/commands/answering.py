@@ -23,7 +23,6 @@ from handrail.errors import AlreadyDecided, AskClosed, DecisionRefused, UnfitAns
 from handrail.events.model import AskClosed as Closed
 from handrail.policy.answers.encoding import encode_answer
 from handrail.sessions.ask_records import plan_context_of
-from handrail.sessions.session import Session
 
 if TYPE_CHECKING:
     from handrail.cli.commands.workplace import Workplace
@@ -61,7 +60,7 @@ class Answering:
         self._row = row
         self._ask = ask_in(row)
         self._context = plan_context_of(msgspec.json.decode(row.body))
-        self._session = Session(row.session_id, place.manager)
+        self._session = place.manager.session(row.session_id)
 
     async def go(self, typed: Typed, digest: str | None, *, resume: bool) -> int | None:
         """Answer it as was typed, or as the person says who is asked now; `digest` is that of what a program saw."""

@@ -19,7 +19,7 @@ from uuid import uuid4
 from handrail.errors import ConfigError, SessionError
 from handrail.sessions.guards import presence
 from handrail.sessions.guards.presence import Mark
-from handrail.sessions.private_files import private_directory
+from handrail.sessions.owning.private_files import private_directory
 
 __all__ = ["Admission", "OnWait"]
 

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 from uuid import uuid4
 
-from handrail.sessions.private_files import private_directory
+from handrail.sessions.owning.private_files import private_directory
 
 __all__ = ["Bell"]
 

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from handrail.errors import SessionBusy, SessionError
-from handrail.sessions.forking import abandon_in_forks
-from handrail.sessions.private_files import private_directory
+from handrail.sessions.owning.forking import abandon_in_forks
+from handrail.sessions.owning.private_files import private_directory
 
 __all__ = ["Holder", "SessionLock", "holder_of"]
 

@@ -17,10 +17,10 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from handrail.errors import HandrailError, LocalProtocolError, SessionBusy, SessionError
-from handrail.sessions.forking import abandon_in_forks
-from handrail.sessions.owner_peer import Peer, peer_of
-from handrail.sessions.owner_socket import OwnerSocket
-from handrail.sessions.owner_wire import (
+from handrail.sessions.owning.forking import abandon_in_forks
+from handrail.sessions.owning.owner_peer import Peer, peer_of
+from handrail.sessions.owning.owner_socket import OwnerSocket
+from handrail.sessions.owning.owner_wire import (
     MAX_LINE,
     VERSION,
     Answer,

@@ -14,7 +14,7 @@ from typing import Any, Self
 import msgspec
 
 from handrail.errors import HandrailError, SessionBusy, SessionError, SessionNotLive
-from handrail.sessions.owner_wire import (
+from handrail.sessions.owning.owner_wire import (
     MAX_LINE,
     VERSION,
     Answer,

@@ -11,7 +11,7 @@ import tempfile
 from contextlib import suppress
 
 from handrail.errors import ConfigError
-from handrail.sessions.private_files import private_directory
+from handrail.sessions.owning.private_files import private_directory
 
 __all__ = ["OwnerSocket"]
 

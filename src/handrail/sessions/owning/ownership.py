@@ -19,11 +19,11 @@ from handrail.errors import SessionBusy, SessionNotLive, StoreError
 from handrail.places import Places
 from handrail.sessions.feed import Feed
 from handrail.sessions.journal import Journal
-from handrail.sessions.locks import Holder, SessionLock
-from handrail.sessions.owner import Handler, OwnerServer
-from handrail.sessions.owner_link import OwnerLink
-from handrail.sessions.reaping import process_started, reap
-from handrail.sessions.recovery import recover
+from handrail.sessions.owning.locks import Holder, SessionLock
+from handrail.sessions.owning.owner import Handler, OwnerServer
+from handrail.sessions.owning.owner_link import OwnerLink
+from handrail.sessions.owning.reaping import process_started, reap
+from handrail.sessions.owning.recovery import recover
 from handrail.store.base import SessionRow, Store
 
 __all__ = ["Owned", "Ownership"]

@@ -1,0 +1,369 @@
+"""The sessions that live in this process, and the way to those that live elsewhere.
+
+Whoever holds a handle of a session asks here where it lives. Making a session live goes through here too: one start at
+a time, the lock before the CLI, and what a dead owner left behind is closed first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import AsyncGenerator, Awaitable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any, Protocol
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from handrail.errors import (
+    HandrailError,
+    ProcessExited,
+    SessionBusy,
+    SessionError,
+    SessionLimit,
+    SessionNotFound,
+    SessionNotLive,
+    StoreError,
+)
+from handrail.events.model import Event
+from handrail.places import Places
+from handrail.policy.policy import Policy
+from handrail.policy.storage.loading import Asked, PolicySource
+from handrail.protocol.options import Options
+from handrail.sessions.engine import Engine
+from handrail.sessions.feed import Feed, Item
+from handrail.sessions.guards.admission import Admission
+from handrail.sessions.guards.notifications import Notifier, Notify
+from handrail.sessions.guards.restarts import check_restart
+from handrail.sessions.guards.spending import DayPurse
+from handrail.sessions.guards.watch import Limits, SessionGuards
+from handrail.sessions.launching import SessionSettings, changed, decode_settings, for_fork, for_new, for_resume
+from handrail.sessions.owning.ownership import Owned, Ownership
+from handrail.sessions.seats import HereSeat, SeatServer, ThereSeat
+from handrail.sessions.session import Seat, Session
+from handrail.sessions.sitting import Attachments
+from handrail.store.base import SessionFilter, SessionRow, Store
+
+__all__ = ["Household"]
+
+logger = logging.getLogger("handrail.session")
+
+NO_CONVERSATION = "No conversation found"
+"""What Claude Code says of an id that it keeps nothing of: it was ended before it had written anything down."""
+IN_USE = "is already in use"
+"""What it says of an id that it keeps a conversation of: Handrail ended before it could store the first run."""
+STARTS_ANEW = "Claude Code kept nothing of this conversation: it starts anew, and knows nothing of what was said"
+
+
+class Sit(Protocol):
+    """Makes a session live with these options."""
+
+    def __call__(self, row: SessionRow, options: Options) -> Awaitable[Engine]: ...
+
+
+class Household:
+    """Where sessions live. Owned by a manager, which opens and closes it."""
+
+    def __init__(
+        self, store: Store, places: Places, *, env: Mapping[str, str], limits: Limits, notify: Sequence[Notify]
+    ) -> None:
+        self.store = store
+        self.limits = limits
+        self._places = places
+        self._env = env
+        self._admission = Admission(limits.concurrent_sessions, directory=os.path.join(places.runtime, "seats"))
+        self._day: DayPurse | None = None
+        self._notifier = Notifier(notify)
+        self._resources = AsyncExitStack()
+        self._work: set[asyncio.Task[None]] = set()
+        self._engines: dict[str, Engine] = {}
+        self._feeds: dict[str, Feed] = {}
+        self._starting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._ownership = Ownership(store, places, SeatServer(self._here))
+        self._closed = False
+
+    async def open(self) -> None:
+        """Answer other processes from now on, and close what dead owners left open."""
+        await self._resources.enter_async_context(self._notifier)
+        if self.limits.daily_budget is not None:
+            self._day = await self._resources.enter_async_context(self._purse_of_the_day(self.limits.daily_budget))
+        await self._ownership.start()
+        await self._recover_orphans()
+
+    def _purse_of_the_day(self, limit: float) -> DayPurse:
+        directory = os.path.join(self._places.state, "today")
+        return DayPurse(limit, read_spent=lambda since: self.store.spent(since=since), directory=directory)
+
+    async def close(self) -> None:
+        """Stop every session that lives here."""
+        self._closed = True
+        for task in self._work:
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
+        await asyncio.gather(*(engine.stop() for engine in list(self._engines.values())), return_exceptions=True)
+        for feed in self._feeds.values():
+            feed.close()
+        await self._ownership.close()
+        await self._resources.aclose()
+
+    async def owned(self) -> Sequence[SessionRow]:
+        """The sessions that have an owner, here or elsewhere, as far as is stored."""
+        return [row for row in await self.store.list_sessions(SessionFilter(archived=None), limit=100_000) if row.owner]
+
+    # ------------------------------------------------------------ where sessions live
+
+    async def seat(self, session_id: str) -> Seat | None:
+        """Where a session lives now; None if nowhere."""
+        starting = self._starting.get(session_id)
+        if starting is not None and session_id not in self._engines:
+            async with starting:
+                pass
+        return await self._seat(session_id)
+
+    async def _seat(self, session_id: str) -> Seat | None:
+        engine = self._engines.get(session_id)
+        if engine is not None and not engine.leaving:
+            return self._here(session_id)
+        if engine is not None:
+            await engine.over.wait()
+        row = await self.store.get_session(session_id)
+        if row is None:
+            raise SessionNotFound(f"there is no session {session_id}")
+        if row.owner is None:
+            return None
+        link = await self._ownership.link_to_owner(row)
+        if link is not None:
+            return ThereSeat(session_id, link)
+        await self._ownership.recover(row, self._feed(session_id))
+        return None
+
+    async def seat_here(self, session_id: str) -> Seat:
+        """Resume a session in this process, unless it lives already."""
+        await self.resume(session_id, Attachments(), {})
+        seat = await self.seat(session_id)
+        if seat is None:
+            raise SessionNotLive(f"the CLI of session {session_id[:8]} ended as soon as it was started")
+        return seat
+
+    def stored_items(self, session_id: str, after: int, *, deltas: bool, follow: bool) -> AsyncGenerator[Item, None]:
+        """The journal of a session, and what this process adds to it."""
+        return self._feed(session_id).read(after, deltas=deltas, follow=follow)
+
+    async def export(self, session_id: str, format: str) -> str:
+        """A session as one document."""
+        from handrail.sessions.exporting import export
+
+        session = Session(session_id, self)
+        row = await session.row()
+        events = [item async for item in session.subscribe(deltas=False, follow=False) if isinstance(item, Event)]
+        return await asyncio.to_thread(export, format, row, events)
+
+    async def delete(self, session_id: str) -> None:
+        """Remove a session and everything of it."""
+        if await self.seat(session_id) is not None:
+            raise SessionBusy(f"session {session_id[:8]} is live: stop it before you delete it")
+        await self.store.delete_session(session_id)
+        feed = self._feeds.pop(session_id, None)
+        if feed is not None:
+            feed.close()
+
+    # ------------------------------------------------------------ making a session live
+
+    async def resume(
+        self,
+        session_id: str,
+        attachments: Attachments,
+        changes: Mapping[str, Any],
+        *,
+        why: str = "resume",
+        policy: Policy | PolicySource | None = None,
+    ) -> None:
+        """Make a session live here, unless it lives already. `policy` takes the place of the one that is remembered."""
+        async with self._while_starting(session_id):
+            if await self._seat(session_id) is not None:
+                return
+            row = await self.store.get_session(session_id)
+            if row is None:
+                raise SessionNotFound(f"there is no session {session_id}")
+            settings = changed(decode_settings(row.settings), changes)
+            if settings.fixed_policy and policy is None and settings.policy is None:
+                raise SessionError(
+                    f"session {session_id[:8]} was started by a program with a policy of its own, without which it is "
+                    "not resumed: use Manager.resume(…, policy=…)"
+                )
+            sit = partial(self.sit, settings=settings, why=why, attachments=attachments, policy=policy)
+            try:
+                await (self._sit_again if await self._has_begun(row) else self._sit_first)(row, settings, sit)
+            except SessionBusy:
+                if await self._seat(session_id) is None:
+                    raise
+                # Another process was faster: the session lives there.
+
+    async def _sit_first(self, row: SessionRow, settings: SessionSettings, sit: Sit) -> None:
+        """Begin a session's conversation."""
+        if settings.forks is not None:
+            await sit(row, for_fork(settings.options, settings.forks))
+            return
+        cli_session_id = row.cli_session_id or str(uuid4())
+        try:
+            await sit(row, for_new(settings.options, cli_session_id))
+        except ProcessExited as error:
+            if IN_USE not in str(error):
+                raise
+            await sit(row, for_resume(settings.options, cli_session_id))
+
+    async def _sit_again(self, row: SessionRow, settings: SessionSettings, sit: Sit) -> None:
+        """Go on with a session's conversation, or, if Claude Code kept nothing of it, begin another one."""
+        try:
+            await sit(row, for_resume(settings.options, str(row.cli_session_id)))
+        except ProcessExited as error:
+            if NO_CONVERSATION not in str(error):
+                raise
+            # Another id: some versions refuse one of which they keep an empty file.
+            row = msgspec.structs.replace(row, cli_session_id=str(uuid4()))
+            engine = await sit(row, for_new(settings.options, str(row.cli_session_id)))
+            engine.begins_anew(STARTS_ANEW)
+
+    @asynccontextmanager
+    async def _while_starting(self, session_id: str) -> AsyncGenerator[None, None]:
+        """One start of a session at a time; whoever looks for the session meanwhile waits for it."""
+        lock = self._starting.setdefault(session_id, asyncio.Lock())  # it is kept by those who hold or await it
+        async with lock:
+            yield
+
+    async def _has_begun(self, row: SessionRow) -> bool:
+        """Whether the CLI keeps a conversation of this session: before its first run there is none to resume."""
+        return bool(await self.store.runs(row.id))
+
+    async def sit(
+        self,
+        row: SessionRow,
+        options: Options,
+        settings: SessionSettings,
+        *,
+        why: str,
+        attachments: Attachments,
+        policy: Policy | PolicySource | None = None,
+    ) -> Engine:
+        owned = await self._take(row)
+        if self._closed:
+            await owned.give_up()
+            raise SessionError(f"session {row.id[:8]} is not started: its manager was closed")
+        engine = Engine(
+            row,
+            owned=owned,
+            settings=settings,
+            guards=SessionGuards(self.limits, admission=self._admission, day=self._day),
+            attachments=attachments,
+            on_end=self._forget,
+        )
+        try:
+            engine.policy = policy or self._policy(settings.policy, options, engine)
+            self._engines[row.id] = engine
+            await engine.start(self._with_env(options), why=why)
+        except BaseException:
+            await engine.stop()
+            raise
+        return engine
+
+    async def write_history(self, row: SessionRow, events: Sequence[Event]) -> None:
+        """Put what happened before Handrail knew a session into its journal."""
+        # Not the feed of the session: nobody is to be notified of what happened long ago.
+        owned = await self._ownership.take(row, Feed(row.id, self.store), on_failure=lambda error: None)
+        try:
+            owned.journal.add(events)
+        finally:
+            await owned.give_up()
+
+    async def _take(self, row: SessionRow) -> Owned:
+        return await self._ownership.take(row, self._feed(row.id), on_failure=lambda error: self._failed(row.id, error))
+
+    def _failed(self, session_id: str, error: StoreError) -> None:
+        engine = self._engines.get(session_id)
+        if engine is not None:
+            engine.failed(error)
+
+    def _forget(self, engine: Engine) -> None:
+        if self._engines.get(engine.session_id) is engine:
+            del self._engines[engine.session_id]
+            self._feed(engine.session_id).rest()
+        if engine.died and not self._closed:
+            self._start(self._revive(engine))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    async def _revive(self, engine: Engine) -> None:
+        """Start the CLI again if it died with messages that it never got, unless that happens too often.
+
+        It is held to what the one before was held to: the program's hooks and policy are still there.
+        """
+        session_id = engine.session_id
+        policy = engine.policy if engine.settings.policy is None else None
+        try:
+            if await self.store.messages(session_id, states=("queued",)):
+                await check_restart(self.store, session_id, self.limits.restarts, now=time.time())
+                await self.resume(session_id, engine.attachments.again(), {}, why="recovery", policy=policy)
+        except SessionLimit as error:
+            await self._warn(session_id, f"messages were not sent: {error}")
+        except HandrailError as error:
+            logger.warning("session %s has messages that were not sent: %s", session_id[:8], error)
+
+    async def _warn(self, session_id: str, text: str) -> None:
+        """Put a warning into the journal of a session that nobody owns."""
+        logger.warning("session %s: %s", session_id[:8], text)
+        async with self._while_starting(session_id):
+            row = await self.store.get_session(session_id)
+            if row is None or await self._seat(session_id) is not None:
+                return
+            owned = await self._take(row)
+            owned.journal.remark(text, warning=True)
+            await owned.give_up()
+
+    def _here(self, session_id: str) -> HereSeat:
+        engine = self._engines.get(session_id)
+        if engine is None:
+            raise SessionNotLive(f"session {session_id[:8]} does not live in this process any more")
+        return HereSeat(engine, self._feed(session_id))
+
+    def _feed(self, session_id: str) -> Feed:
+        feed = self._feeds.get(session_id)
+        if feed is None:
+            feed = self._feeds[session_id] = Feed(session_id, self.store, on_event=self._notify)
+        return feed
+
+    def _notify(self, session_id: str, event: Event) -> None:
+        engine = self._engines.get(session_id)
+        self._notifier.see(event, session_id=session_id, title=engine.title if engine is not None else "")
+
+    def _policy(self, asked: Asked | None, options: Options, engine: Engine) -> PolicySource | None:
+        if asked is None:
+            return None
+        return PolicySource(
+            str(options.cwd),
+            self._places,
+            asked,
+            on_error=lambda error: engine.note(
+                f"the policy cannot be reloaded, the last one holds: {error}", warning=True
+            ),
+            on_change=lambda loaded: engine.note("the policy has changed, and holds from now on"),
+        )
+
+    def _with_env(self, options: Options) -> Options:
+        return msgspec.structs.replace(options, env={**self._env, **options.env})
+
+    # ------------------------------------------------------------ after a crash
+
+    async def _recover_orphans(self) -> None:
+        """Bring the journals of sessions whose owner died to an end, so that everybody sees what became of them."""
+        for row in await self.owned():
+            try:
+                await self._ownership.recover(row, self._feed(row.id))
+            except SessionError as error:  # one session must not keep people from all the others
+                logger.warning("session %s cannot be brought to an end now: %s", row.id[:8], error)
