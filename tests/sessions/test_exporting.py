@@ -22,8 +22,10 @@ from handrail.events.codec import decode_event
 from handrail.protocol import descriptions as d
 from handrail.protocol.asks import Ask
 from handrail.sessions.ask_records import ask_record
-from handrail.sessions.exporting import export_html, export_jsonl, export_markdown
 from handrail.sessions.exporting.ansi import plain_output, styled_output
+from handrail.sessions.exporting.html import export_html
+from handrail.sessions.exporting.jsonl import export_jsonl
+from handrail.sessions.exporting.markdown import export_markdown
 from handrail.sessions.exporting.safe_markdown import fence, safe_markdown
 from handrail.sessions.exporting.story import Call, Message, RunStart, tell
 from handrail.sessions.exporting.words import LONGEST

@@ -5,6 +5,7 @@ from __future__ import annotations
 from handrail.cli.showing.summary import Ending
 from handrail.cli.surface import View
 from handrail.events.model import Completed, Event, Prompt, Started
+from handrail.sessions.exporting.noise import run_error, was_interrupted
 
 __all__ = ["Account"]
 
@@ -43,11 +44,12 @@ class Account:
 
     def ending(self, view: View, *, stopped: bool, denied: int) -> Ending:
         """All of it, with what the view has seen."""
-        error = (self.last.error if self.last is not None else None) or ""
+        error = run_error(self.last) if self.last is not None else ""
         return Ending(
             ok=self.ok,
             error=error,
             stopped=stopped,
+            interrupted=self.last is not None and was_interrupted(self.last),
             said=bool(error) and error.strip() == view.said.strip(),
             duration_ms=self._duration_ms(),
             turns=self._turns,

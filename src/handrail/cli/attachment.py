@@ -24,7 +24,7 @@ from handrail.cli.endings import Forever, Pulse, Until
 from handrail.cli.showing.style import FAILED, NEEDS_YOU, QUIET
 from handrail.cli.surface import Surface
 from handrail.cli.surroundings import Surroundings
-from handrail.errors import HandrailError
+from handrail.errors import AlreadyDecided, HandrailError
 from handrail.events.model import AskClosed, AskOpened, Completed, Delta, Event, ProcessExited
 from handrail.sessions.asks import Actor, AnyAnswer
 from handrail.store.base import AskRow, SessionRow
@@ -261,7 +261,8 @@ class Attachment:
 
     async def _sum_up(self, session: Followed, go_on: GoOn) -> None:
         if self._account.last is None:
-            if not self._is_ended:
+            # Whoever only looks on, or came to answer one ask, need not see a run end.
+            if not self._is_ended and (self._account.trouble or not self._tells_each_run):
                 self._surface.fail(self._account.trouble or "it ended before anything was answered")
         elif not self._tells_each_run:
             ending = self._account.ending(self._view, stopped=self._is_ended, denied=self._surface.denied)
@@ -286,10 +287,16 @@ class Attachment:
     # ------------------------------------------------------------ asks (as the desk's front)
 
     async def _decide(self, ask_id: str, answer: AnyAnswer, digest: str) -> None:
-        if self._session is not None:
-            actor = self._surface.actor_for_answers or self._actor
-            await self._session.decide(ask_id, answer, actor=actor, digest=digest)
-            self._surface.taken(answer)
+        if self._session is None:
+            return
+        stand_in = self._surface.actor_for_answers
+        try:
+            await self._session.decide(ask_id, answer, actor=stand_in or self._actor, digest=digest)
+        except AlreadyDecided:
+            if stand_in is None:
+                raise
+            return  # where nobody answers, nobody needs to know who was faster
+        self._surface.taken(answer)
 
     def notice(self, colour: str, text: str) -> None:
         """Something about an ask."""

@@ -68,17 +68,7 @@ async def run_git(
 ) -> GitOutput:
     """Run git in `directory`. Raises `GitError` if there is no git, or it takes longer than `timeout` seconds."""
     try:
-        process = await asyncio.create_subprocess_exec(
-            "git",
-            *_NO_HOOKS,
-            *arguments,
-            cwd=directory,
-            env=_environment(os.environ if environ is None else environ),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
+        process = await _started(directory, arguments, _environment(os.environ if environ is None else environ))
     except FileNotFoundError:
         raise GitError(_why_not_started(directory)) from None
     except OSError as error:
@@ -91,6 +81,29 @@ async def run_git(
     finally:
         await _end(process)
     return GitOutput(process.returncode or 0, os.fsdecode(stdout), stderr.decode("utf-8", "replace"))
+
+
+async def _started(directory: str, arguments: tuple[str, ...], environ: dict[str, str]) -> asyncio.subprocess.Process:
+    """Git, running. Whoever is cancelled meanwhile leaves nothing behind: asyncio would end git, not what it started."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            "git",
+            *_NO_HOOKS,
+            *arguments,
+            cwd=directory,
+            env=environ,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(OSError):
+            await _end(await starting)
+        raise
 
 
 def _why_not_started(directory: str) -> str:

@@ -17,6 +17,8 @@ __all__ = ["Tidying"]
 logger = logging.getLogger("handrail.session")
 
 A_DAY = 24 * 3600.0
+AFTER_A_WHILE = 5.0
+"""A command that is over at once has something else to do."""
 
 
 class Tidying:
@@ -32,6 +34,7 @@ class Tidying:
 
     async def run(self) -> None:
         """Tidy up whenever a day has passed since anybody did."""
+        await asyncio.sleep(AFTER_A_WHILE)
         while True:
             await self.tidy_if_due()
             await asyncio.sleep(A_DAY / 24)

@@ -46,6 +46,7 @@ from handrail.protocol.descriptions import (
     Question,
     Questions,
 )
+from handrail.sessions.exporting.noise import is_any_hook
 
 __all__ = ["Asking", "ask_panel", "choice_mark", "option_labels", "plan_text", "question_panel"]
 
@@ -287,6 +288,8 @@ def _purpose(description: Description) -> Iterator[RenderableType]:
 
 def _reasons(description: Description) -> Iterator[RenderableType]:
     for reason in description.reasons:
+        if is_any_hook(reason):
+            continue
         said = prose(reason.words) if reason.code == "decision_reason" else exact(reason.words)
         yield _row(_REASONS.get(reason.code, reason.code), said)
 

@@ -35,13 +35,13 @@ _UNDECIDED: Mapping[str, tuple[str, str]] = {
 
 def answered_elsewhere(closed: AskClosed, asked: AskOpened | None) -> tuple[str, str] | None:
     """The colour and the words for an ask that somebody else answered, or that nobody did."""
-    what = f": {what_was_asked(asked)}" if asked is not None else ""
+    what = f": {_answers(closed) or what_was_asked(asked)}" if asked is not None else ""
     if closed.outcome in _UNDECIDED:
         colour, words = _UNDECIDED[closed.outcome]
         return colour, f"{words}{what}"
     colour, words = in_words(closed.answer)
     by = closed.by or "somebody"
-    where = f" ({closed.surface})" if closed.surface and closed.surface != by else ""
+    where = f" ({closed.surface})" if closed.surface and not by.startswith(closed.surface) else ""
     return colour, f"{words} by {by}{where}{what}"
 
 
@@ -50,7 +50,20 @@ def what_was_asked(asked: AskOpened) -> str:
     tool, given = asked.ask.get("tool_name"), asked.ask.get("input")
     if asked.kind == "permission" and isinstance(tool, str) and tool:
         return f"{tool_title(tool)} {call_line(tool, given, str(asked.ask.get('cwd') or ''))}"
+    questions = asked.ask.get("input", {}).get("questions") if asked.kind == "question" else None
+    if isinstance(questions, list):
+        return one_line("; ".join(str(each.get("question", "")) for each in questions if isinstance(each, Mapping)))
     return one_line(asked.title or asked.kind)
+
+
+def _answers(closed: AskClosed) -> str:
+    """Questions with their answers; nothing for another kind of ask."""
+    given = (closed.answer or {}).get("answers")
+    return one_line("; ".join(f"{question} → {_chosen(choice)}" for question, choice in given.items())) if given else ""
+
+
+def _chosen(choice: Any) -> str:
+    return ", ".join(map(str, choice)) if isinstance(choice, list) else str(choice)
 
 
 def in_words(answer: Mapping[str, Any] | None) -> tuple[str, str]:

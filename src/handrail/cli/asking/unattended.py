@@ -28,6 +28,7 @@ class Nobody:
 
     def __init__(self, screen: Screen) -> None:
         self.denied = 0
+        self._denying = ""
         self._has_hinted = False
         self._screen = screen
 
@@ -35,16 +36,20 @@ class Nobody:
         """A denial; only that Claude plans first needs nobody's leave."""
         if ask.kind == "enter_plan":
             return EnterPlan()
-        what = f"{tool_title(ask.tool_name)} {call_line(ask.tool_name, ask.input)}" if ask.tool_name else ask.kind
-        self._say(f"denied, because nobody is at a terminal to be asked: {what}")
-        if not self._has_hinted:
-            self._has_hinted = True
-            self._say("allow it beforehand with --allowed-tools, --policy or --mode, or run this in a terminal")
+        self._denying = (
+            f"{tool_title(ask.tool_name)} {call_line(ask.tool_name, ask.input)}" if ask.tool_name else ask.kind
+        )
         return Deny(DENIED)
 
     def taken(self, answer: AnyAnswer) -> None:
-        """The answer counts: nobody was faster."""
-        self.denied += isinstance(answer, Deny)
+        """The answer counts: neither the policy nor anybody else was faster."""
+        if not isinstance(answer, Deny):
+            return
+        self.denied += 1
+        self._say(f"denied, because nobody is at a terminal to be asked: {self._denying}")
+        if not self._has_hinted:
+            self._has_hinted = True
+            self._say("allow it beforehand with --allowed-tools, --policy or --mode, or run this in a terminal")
 
     def _say(self, text: str) -> None:
         self._screen.show(Hanging(Text(f"{MARKS[FAILED]} ", style=FAILED), exact(text)), kind="notice")

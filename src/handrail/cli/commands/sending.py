@@ -11,6 +11,7 @@ from handrail.cli.commands.failures import ExitCode
 from handrail.cli.showing.style import FAILED, NEEDS_YOU
 from handrail.events.model import AskOpened, Completed
 from handrail.sessions.ask_records import ask_of
+from handrail.sessions.exporting.noise import was_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -80,5 +81,5 @@ def _tell(place: Workplace, session: Session, uuid: str, end: Completed, *, as_j
     elif end.answer:
         place.line(end.answer)
     if not end.ok and not as_json:
-        place.remark(end.error or "failed", FAILED)
+        place.remark("interrupted" if was_interrupted(end) else end.error or "failed", FAILED)
     return ExitCode.OK if end.ok else ExitCode.FAILED

@@ -13,10 +13,11 @@ from handrail.cli.showing.amounts import cost, count, duration
 from handrail.cli.showing.layout import Hanging, Indented
 from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import DONE, FAILED, MARKS, NEEDS_YOU, PLAN, QUIET, RUNNING, exact, markdown, prose
-from handrail.events.model import AskClosed, AskOpened, Completed, Event, Prompt, Started, Thinking, Titled
+from handrail.events.model import AskClosed, AskOpened, Completed, Event, Prompt, Started, Thinking
 from handrail.policy.describing.visible import one_line
 from handrail.sessions.exporting.decisions import verdict
-from handrail.sessions.exporting.sections import Lines, Prose, call_line
+from handrail.sessions.exporting.noise import was_interrupted
+from handrail.sessions.exporting.sections import Code, Lines, Prose, call_line
 from handrail.sessions.exporting.story import Asked, Call, Item, Message, Remark, RunEnd, RunStart, Speech, tell
 
 __all__ = ["Story", "answer_words", "outcome_words", "run_end", "the_last_runs"]
@@ -66,7 +67,7 @@ class Story:
 
     def tell(self, events: Sequence[Event]) -> Iterator[RenderableType]:
         """The story, piece by piece; what is of another kind than what came before stands apart."""
-        for item in tell(event for event in events if not _is_own_title(event)):
+        for item in tell(events):
             for told in self._item(item):
                 kind = "call" if isinstance(item, Call) else type(item).__name__
                 if self._kind and (kind != self._kind or kind in ("Message", "Speech")):
@@ -129,17 +130,12 @@ class Story:
         when = f", {decided.when}" if decided.when else ""
         words = prose(decided.words).append_text(exact(f"{who}{when}", QUIET))
         head = Hanging(Text(f"{MARKS[COLOURS[decided.tone]]} ", style=COLOURS[decided.tone]), words)
-        said = [_section(section) for section in decided.sections if isinstance(section, Prose | Lines)]
+        said = [_section(section) for section in decided.sections if isinstance(section, Prose | Lines | Code)]
         return Group(head, *(Hanging(Text("  "), part) for part in said))
 
 
-def _is_own_title(event: Event) -> bool:
-    """Whether this only says that the session got its title, which stands above the story."""
-    return isinstance(event, Titled) and not event.by
-
-
-def _section(section: Prose | Lines) -> RenderableType:
-    text = section.text if isinstance(section, Prose) else "\n".join(section.lines)
+def _section(section: Prose | Lines | Code) -> RenderableType:
+    text = "\n".join(section.lines) if isinstance(section, Lines) else section.text
     return prose(f"{section.label}: {text}" if section.label else text, QUIET)
 
 
@@ -176,7 +172,8 @@ def run_end(event: Completed) -> RenderableType:
     took = " · ".join(_figures(event))
     if event.ok:
         return Text.assemble((f"{MARKS[DONE]} ", DONE), "done", (f" · {took}" if took else "", QUIET))
-    return notice(FAILED, " · ".join(filter(None, (event.error or "failed", took))))
+    how = "interrupted" if was_interrupted(event) else event.error or "failed"
+    return notice(FAILED, " · ".join(filter(None, (how, took))))
 
 
 def _figures(event: Completed) -> Iterator[str]:

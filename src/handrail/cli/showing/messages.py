@@ -45,6 +45,10 @@ class Messages:
             return notice(FAILED, f"not taken up{why}: {text}")
         return Hanging(Text(_MARK, style=RUNNING), Group(*_folded(text)))
 
+    def left(self) -> Iterator[str]:
+        """Those that were never taken up, now that it is over."""
+        yield from (" ".join(text.split()) for text in self._waiting.values())
+
     def waiting(self) -> RenderableType | None:
         """Those that wait, each on a line."""
         lines = [Hanging(Text(_MARK, style=QUIET), _in_short(text)) for text in self._waiting.values()]

@@ -50,11 +50,13 @@ def _relative(path: str, cwd: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """What is known when it is over. `said`: the error was shown as Claude's words already."""
+    """What is known when it is over. `stopped`: by whoever runs it; `interrupted`: by somebody. `said`: the error was
+    shown as Claude's words already."""
 
     ok: bool
     error: str = ""
     stopped: bool = False
+    interrupted: bool = False
     said: bool = False
     duration_ms: float = 0.0
     turns: int = 0
@@ -96,8 +98,9 @@ def _took(ending: Ending) -> list[str]:
 
 def _failure(ending: Ending) -> str:
     if ending.stopped:
-        # The CLI's own words for this are meant for its developers.
         return "stopped by you"
+    if ending.interrupted:
+        return "interrupted"
     return "this error ended the turn" if ending.said else ending.error or "failed"
 
 

@@ -14,9 +14,10 @@ from handrail.cli.showing.progress import Progress
 from handrail.cli.showing.remarks import notice, remark, remark_of_action, render_started
 from handrail.cli.showing.screen import Screen
 from handrail.cli.showing.speech import Speech
-from handrail.cli.showing.style import DONE, FAILED, QUIET, RUNNING
+from handrail.cli.showing.style import DONE, FAILED, NEEDS_YOU, QUIET, RUNNING
 from handrail.cli.showing.summary import Ending, render_ending, render_footer, render_resume
 from handrail.events import model as e
+from handrail.sessions.exporting.noise import run_error, was_interrupted
 
 __all__ = ["Style", "TerminalView"]
 
@@ -103,10 +104,11 @@ class TerminalView:
         self.screen.stop()
 
     def run_ended(self, event: e.Completed) -> None:
-        error = event.error or ""
+        error = run_error(event)
         ending = Ending(
             ok=event.ok,
             error=error,
+            interrupted=was_interrupted(event),
             said=bool(error) and error.strip() == self.said.strip(),
             duration_ms=event.duration_ms,
             turns=event.num_turns,
@@ -116,6 +118,8 @@ class TerminalView:
 
     def end(self, ending: Ending, *, resume: Collection[str] = ()) -> None:
         self._settle()
+        for message in self._messages.left():
+            self.notice(NEEDS_YOU, f"not taken up: {message}")
         self.screen.close()
         self.screen.show(render_ending(ending), kind="end")
         for line in render_resume(list(resume)):

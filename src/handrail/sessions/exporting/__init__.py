@@ -9,12 +9,9 @@ from collections.abc import Iterable
 
 from handrail.errors import SessionError
 from handrail.events.model import Event
-from handrail.sessions.exporting.html import export_html
-from handrail.sessions.exporting.jsonl import export_jsonl
-from handrail.sessions.exporting.markdown import export_markdown
 from handrail.store.base import SessionRow
 
-__all__ = ["FORMATS", "export", "export_html", "export_jsonl", "export_markdown"]
+__all__ = ["FORMATS", "export"]
 
 FORMATS = ("markdown", "html", "jsonl")
 
@@ -23,9 +20,15 @@ def export(format: str, row: SessionRow, events: Iterable[Event]) -> str:
     """A session as one document in one of the `FORMATS`."""
     match format:
         case "markdown":
+            from handrail.sessions.exporting.markdown import export_markdown
+
             return export_markdown(row, events)
         case "html":
+            from handrail.sessions.exporting.html import export_html
+
             return export_html(row, events)
         case "jsonl":
+            from handrail.sessions.exporting.jsonl import export_jsonl
+
             return b"".join(export_jsonl(row, events)).decode()
     raise SessionError(f"there is no format {format!r}: use {', '.join(FORMATS)}")

@@ -13,6 +13,7 @@ from handrail.policy.describing.json_text import json_text
 from handrail.policy.describing.suggestions import describe_mode, describe_suggestion
 from handrail.protocol import descriptions as d
 from handrail.sessions.ask_records import ask_of
+from handrail.sessions.exporting.noise import is_any_hook
 from handrail.sessions.exporting.remarks import Tone
 from handrail.sessions.exporting.sections import Code, Lines, Prose, Section
 from handrail.sessions.exporting.story import Asked
@@ -52,7 +53,7 @@ def ask_sections(asked: Asked, *, inside_call: bool = False) -> Iterator[Section
         return
     yield from _what(description, inside_call)
     remarks = [f"{flag.words}: {flag.where}" if flag.where else flag.words for flag in description.flags]
-    remarks += [reason.words for reason in description.reasons]
+    remarks += [reason.words for reason in description.reasons if not is_any_hook(reason)]
     if remarks:
         yield Lines(tuple(remarks), "To notice")
 
@@ -108,6 +109,8 @@ def verdict(asked: Asked) -> Verdict:
     tone, words, sections = _answer(closed.answer or {})
     if closed.outcome == "unsent":
         tone, words = "failed", f"{words}, but Claude Code ended before it was told"
+    elif closed.outcome == "resumed":
+        words = f"{words} when the session was resumed"
     return Verdict(tone, words, _who(closed), _when(asked, closed), tuple(sections))
 
 

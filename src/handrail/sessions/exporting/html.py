@@ -12,6 +12,7 @@ from handrail.events.model import Event, Thinking
 from handrail.events.resume import resume_line
 from handrail.sessions.exporting.decisions import ask_heading, ask_sections, verdict
 from handrail.sessions.exporting.html_pieces import code_html, line_html, output_html, picture_html, prose_html
+from handrail.sessions.exporting.noise import run_error
 from handrail.sessions.exporting.remarks import Tone
 from handrail.sessions.exporting.sections import (
     Code,
@@ -117,8 +118,8 @@ class _Writer:
     def _run_end(self, item: RunEnd) -> Iterator[str]:
         tone: Tone = "done" if item.event.ok else "failed"
         yield f'<p class="end">{_sign(tone)} {escape(run_summary(item.event))}</p>'
-        if item.event.error:
-            yield output_html(item.event.error)
+        if error := run_error(item.event):
+            yield output_html(error)
         if self._in_run:
             yield "</section>"
         self._in_run = False

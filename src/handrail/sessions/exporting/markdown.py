@@ -12,6 +12,7 @@ from handrail.events.resume import resume_line
 from handrail.policy.describing.visible import one_line, visible
 from handrail.sessions.exporting.ansi import plain_output
 from handrail.sessions.exporting.decisions import ask_heading, ask_sections, verdict
+from handrail.sessions.exporting.noise import run_error
 from handrail.sessions.exporting.remarks import Tone
 from handrail.sessions.exporting.safe_markdown import fence, longest_backticks, safe_markdown
 from handrail.sessions.exporting.sections import (
@@ -94,8 +95,8 @@ class _Writer:
     def _run_end(self, item: RunEnd) -> Iterator[str]:
         sign = SIGNS["done" if item.event.ok else "failed"]
         yield f"{sign} *{run_summary(item.event)}*"
-        if item.event.error:
-            yield fence(visible(plain_output(item.event.error)), "text")
+        if error := run_error(item.event):
+            yield fence(visible(plain_output(error)), "text")
 
     def _message(self, item: Message) -> Iterator[str]:
         event = item.event

@@ -91,8 +91,9 @@ def _exited(event: e.ProcessExited) -> Words | None:
     return Words("failed", text, event.stderr)
 
 
-def _titled(event: e.Titled) -> Words:
-    return Words("quiet", f"the session is called “{event.title}” now" + (f", says {event.by}" if event.by else ""))
+def _titled(event: e.Titled) -> Words | None:
+    """A title that nobody gave is the session's first one, which stands above the story."""
+    return Words("quiet", f"the session is called “{event.title}” now, says {event.by}") if event.by else None
 
 
 def _unknown(event: e.Unknown) -> Words:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from handrail.events import model as e
+from handrail.events.view import content_text
+from handrail.policy.describing.visible import one_line
 from handrail.sessions.exporting.remarks import Tone, remark_of
 
 __all__ = ["Asked", "Call", "Item", "Message", "Remark", "RunEnd", "RunStart", "Speech", "tell"]
@@ -111,6 +113,12 @@ class _Teller:
         self._waiting: deque[Item] = deque()
         self._calls: dict[str, Call] = {}
         self._asks: dict[str, Asked] = {}
+        self._unanswered: dict[str, e.AskOpened] = {}
+        """Asks whose session ended first: resuming it may answer them."""
+        self._unread: dict[str, str] = {}
+        """Messages that Claude has not seen yet, in short."""
+        self._error: str | None = None
+        """What the last run ended with."""
         self._ended = False
         self._subagents: dict[str, str] = {}
         """The titles of calls whose subagents may go on after the call was told."""
@@ -120,7 +128,7 @@ class _Teller:
         take = self._TAKE.get(type(event))
         if take is not None:
             take(self, event)
-        elif (remark := remark_of(event)) is not None:
+        elif (remark := remark_of(event)) is not None and remark.text != self._error:
             self._waiting.append(Remark(event.at, *remark))
 
     def ready(self) -> Iterator[Item]:
@@ -152,13 +160,18 @@ class _Teller:
     def _complete(self, event: e.Completed) -> None:
         for action_id in [key for key, call in self._calls.items() if call.started.run == event.run]:
             self._calls.pop(action_id).state = "unfinished"
+        self._error = event.error
         self._waiting.append(RunEnd(event))
 
     def _prompt(self, event: e.Prompt) -> None:
         if event.content is not None:
+            self._unread[event.uuid] = one_line(content_text(event.content))
             self._waiting.append(Message(event))
-        elif event.state in ("dropped", "lost"):
-            self._waiting.append(Remark(event.at, "failed", f"a message was {event.state}: Claude never saw it"))
+        elif event.state in ("dropped", "lost") and (text := self._unread.get(event.uuid)) is not None:
+            words = f"a message was {event.state}, Claude never saw it: {text}"
+            self._waiting.append(Remark(event.at, "failed", words))
+        if event.state not in ("queued", "sent"):
+            self._unread.pop(event.uuid, None)
 
     def _say(self, event: e.Text | e.Thinking) -> None:
         self._place(Speech(event, self._within(event.parent)), event.parent)
@@ -204,6 +217,10 @@ class _Teller:
         asked = self._asks.pop(event.ask_id, None)
         if asked is not None:
             asked.closed = event
+            if event.outcome in ("lost", "unsent"):
+                self._unanswered[event.ask_id] = asked.opened
+        elif event.outcome == "resumed" and (opened := self._unanswered.pop(event.ask_id, None)) is not None:
+            self._waiting.append(Asked(opened, event))
 
     def _within(self, parent: str | None) -> str:
         return "" if parent is None or parent in self._calls else self._subagents.get(parent, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from handrail.events.model import Completed
+from handrail.sessions.exporting.noise import was_interrupted
 from handrail.store.base import SessionRow
 
 __all__ = ["clock", "cost", "count", "duration", "iso", "moment", "run_summary", "shortened", "size", "title_of"]
@@ -70,7 +71,7 @@ def title_of(row: SessionRow) -> str:
 
 def run_summary(event: Completed) -> str:
     """How a run went, and what it took."""
-    parts = ["done" if event.ok else "failed"]
+    parts = ["done" if event.ok else "interrupted" if was_interrupted(event) else "failed"]
     if event.duration_ms:
         parts.append(duration(event.duration_ms / 1000))
     if event.num_turns:
