@@ -57,7 +57,7 @@ def test_a_turn_is_printed(simulated: Any) -> None:
     for expected in ("I'll look.", "⏺ Bash  ls\n  ✓ a\n    b", "You said: hello there", "✓ done · ", "🏷 "):
         assert expected in done.stdout
     assert "claude --resume 6ca440c5-8391-4eb6-a834-4e5b6c95b955" in done.stdout
-    assert re.search(r"go on with: handrail run --resume [0-9a-f]{8} ", done.stdout)
+    assert re.search(r"go on with: handrail resume [0-9a-f]{8} ", done.stdout)
     assert cli.launches()[0].cwd == str(cli.path.parent)
 
 
@@ -126,7 +126,7 @@ def test_a_wrong_configuration_says_where(simulated: Any, tmp_path: Path) -> Non
 
 
 def session_of(done: Any) -> str:
-    found = re.search(r"handrail run --resume ([0-9a-f]{8})", done.stdout)
+    found = re.search(r"handrail resume ([0-9a-f]{8})", done.stdout)
     assert found is not None, done.stdout
     return found[1]
 

@@ -343,7 +343,7 @@ def test_control_c_interrupts_the_turn(session: Session) -> None:
         assert terminal.exit_code() == 130
     assert session.cli.find("control_request", subtype="interrupt")
     assert "stopped by you" in terminal.screen
-    assert "go on with: handrail run --resume" in terminal.screen
+    assert "go on with: handrail resume" in terminal.screen
 
 
 def test_control_c_twice_leaves_at_once(session: Session) -> None:

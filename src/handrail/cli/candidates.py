@@ -71,6 +71,11 @@ def permission_modes(incomplete: str) -> Candidates:
     return _matching(incomplete, ((name, "") for name in KEYS["claude.permission_mode"].choices))
 
 
+def export_formats(incomplete: str) -> Candidates:
+    """What a session can be written as."""
+    return _matching(incomplete, ((name, "") for name in ("markdown", "html", "jsonl")))
+
+
 def models(incomplete: str) -> Candidates:
     """Names of models. Claude Code knows more of them."""
     return _matching(incomplete, MODELS)

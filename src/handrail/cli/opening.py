@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,11 @@ from handrail.cli.settings import RunSettings
 from handrail.config import Config
 from handrail.errors import InvalidOptions, SessionNotFound
 from handrail.policy.storage.loading import Asked
+from handrail.protocol.launch import command_line
 from handrail.protocol.options import Options
 from handrail.sessions.manager import Manager
 from handrail.sessions.session import Session
+from handrail.transports.discovery import find_cli
 
 __all__ = ["Opened", "open_session", "options_for", "policy_for"]
 
@@ -40,14 +43,23 @@ async def open_session(settings: RunSettings, config: Config, manager: Manager) 
 
 
 async def _new(settings: RunSettings, config: Config, manager: Manager) -> Session:
+    options = options_for(settings, config)
+    _check_start(options, settings.directory)
     return await manager.start(
-        options_for(settings, config),
+        options,
         title=settings.title or "",
         policy=policy_for(settings, config),
         budget=settings.max_budget or config.limits.session_budget_usd,
         worktree=settings.worktree,
         record=settings.record,
     )
+
+
+def _check_start(options: Options, directory: str) -> None:
+    """Raise what would keep Claude Code from starting, before there is a session that never ran."""
+    if not os.path.isdir(directory):
+        raise InvalidOptions(f"there is no directory {directory!r}: create it, or name another one with --cwd")
+    command_line(options, find_cli(options.cli_path).argv)
 
 
 async def _found(settings: RunSettings, manager: Manager) -> Session:

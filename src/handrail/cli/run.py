@@ -160,13 +160,26 @@ def run(
 
 
 def _check(settings: RunSettings) -> None:
+    _check_mode(settings.mode)
     for hint, wrong, why in _contradictions(settings):
         if wrong:
             raise typer.BadParameter(why, param_hint=hint)
 
 
+def _check_mode(mode: str | None) -> None:
+    if mode is None:
+        return
+    from handrail.config.keys import KEYS
+    from handrail.wording import did_you_mean
+
+    modes = KEYS["claude.permission_mode"].choices
+    if mode not in modes:
+        raise typer.BadParameter(f"there is no mode {mode!r}{did_you_mean(mode, modes)}", param_hint="--mode")
+
+
 def _contradictions(settings: RunSettings) -> list[tuple[str, bool, str]]:
     of_a_new_one = settings.worktree is not None
+    too_little = settings.max_budget is not None and settings.max_budget <= 0
     return [
         (
             "--demo",
@@ -184,6 +197,7 @@ def _contradictions(settings: RunSettings) -> list[tuple[str, bool, str]]:
             settings.resume is not None and settings.continue_latest,
             "--resume and --continue name two conversations: choose one",
         ),
+        ("--max-budget", too_little, "it is an amount of US dollars above 0; leave it out for no limit"),
         ("--fork", settings.fork and not settings.goes_on, "say which session: with --resume ID, or --continue"),
         ("--worktree", of_a_new_one and settings.goes_on, "it is for new sessions: one that goes on stays where it is"),
     ]

@@ -155,7 +155,7 @@ class _Wiring:
         """The commands that go on with a session. A demo's is gone with its directory."""
         if self._settings.demo:
             return ()
-        own = f'handrail run --resume {row.id[:8]} "…"'
+        own = f'handrail resume {row.id[:8]} "…"'
         if row.cli_session_id is None:
             return (own,)
         elsewhere = row.cwd != os.getcwd()

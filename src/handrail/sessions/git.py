@@ -84,7 +84,7 @@ async def run_git(
 
 
 async def _started(directory: str, arguments: tuple[str, ...], environ: dict[str, str]) -> asyncio.subprocess.Process:
-    """Git, running. Whoever is cancelled meanwhile leaves nothing behind: asyncio would end git, not what it started."""
+    """Git, running. Whoever is cancelled meanwhile leaves nothing behind: asyncio ends git, not what git started."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             "git",

@@ -53,7 +53,9 @@ def _source(found: CLILocation) -> str:
 def _version(said: str, where: str) -> Iterator[Finding]:
     version = parse_version(said)
     if version is None:
-        yield attention("claude", f"{where} does not say which version it is: {_first_line(said)}")
+        yield broken(
+            "claude", f"{where} does not look like Claude Code: it calls itself {_first_line(said)!r}", INSTALL
+        )
         return
     number = ".".join(map(str, version))
     warnings = version_warnings(number)

@@ -11,6 +11,7 @@ from typing import Any
 
 from handrail.cli.checkup.finding import Finding, attention, broken, good
 from handrail.cli.checkup.surroundings import Surroundings, nearest_existing
+from handrail.cli.showing.amounts import count
 from handrail.errors import StoreError
 
 __all__ = ["check_database", "check_disk"]
@@ -41,7 +42,7 @@ def check_database(around: Surroundings) -> Iterator[Finding]:
     yield good(
         "database",
         f"{path}, {_megabytes(figures.get('bytes', 0))}, schema {figures.get('version')}, "
-        f"{rows.get('sessions', 0)} sessions, {rows.get('events', 0)} events",
+        f"{count(rows.get('sessions', 0), 'session')}, {count(rows.get('events', 0), 'event')}",
     )
     for each in wrong:
         yield broken("database", each, "handrail backup --restore FILE")

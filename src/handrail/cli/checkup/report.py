@@ -36,7 +36,8 @@ def _lines(findings: Sequence[Finding], width: int) -> Iterator[RenderableType]:
 def _summary(findings: Sequence[Finding]) -> Text:
     count = {status: sum(finding.status == status for finding in findings) for status in SIGNS}
     if count["broken"]:
-        return Text(f"{_things(count['broken'])} broken. Run this again when it is mended.", style=FAILED)
+        mended = "it is" if count["broken"] == 1 else "they are"
+        return Text(f"{_things(count['broken'])} broken. Run this again when {mended} mended.", style=FAILED)
     if count["attention"]:
         return Text(f"Everything works. {_things(count['attention'])} worth a look.", style=NEEDS_YOU)
     return Text("Everything is as it should be.", style=DONE)

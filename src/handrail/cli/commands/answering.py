@@ -156,7 +156,8 @@ def _needs_resume(row: AskRow) -> AskClosed:
 def _refusal(row: AskRow) -> DecisionRefused:
     """Why this ask cannot be answered any more."""
     if row.state in ("decided", "sent", "resumed") and row.decided_at is not None:
-        when = datetime.fromtimestamp(row.decided_at).astimezone().isoformat(sep=" ", timespec="seconds")
+        when = datetime.fromtimestamp(row.decided_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         who = f"{row.decided_by} ({row.surface})" if row.surface else row.decided_by
-        return AlreadyDecided(f"already decided by {who}, {when}", actor=who, at=row.decided_at)
+        how = f": {answer_words(msgspec.json.decode(row.answer))}" if row.answer is not None else ""
+        return AlreadyDecided(f"already decided by {who}, {when}{how}", actor=who, at=row.decided_at)
     return AskClosed(f"this ask is closed: {CLOSED.get(row.state, row.state)}", state=row.state)

@@ -35,6 +35,15 @@ def asks(ctx: typer.Context, lost: Lost = False, json: JSON = False) -> None:
         elif rows:
             place.print(ask_table(rows, sessions, now=place.now))
         else:
-            place.remark("nothing waits for an answer")
+            place.remark("nothing waits for an answer" + ("" if lost else await _hint(place)))
 
     at_work(ctx, work)
+
+
+async def _hint(place: Workplace) -> str:
+    """That there are others, which only wait for somebody to resume their session."""
+    number = len(await place.manager.asks(states=("lost",)))
+    if not number:
+        return ""
+    others = "one was never answered because its session ended" if number == 1 else f"{number} were never answered"
+    return f"; {others}: handrail asks --lost"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from handrail.cli.candidates import export_formats
 from handrail.cli.commands.parameters import Session
 
 if TYPE_CHECKING:
@@ -20,7 +21,11 @@ ENDINGS = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": 
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", "-f", metavar="FORMAT", help="markdown, html or jsonl; by default what FILE's ending says."
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        help="markdown, html or jsonl; by default what FILE's ending says.",
+        autocompletion=export_formats,
     ),
 ]
 Output = Annotated[
@@ -36,7 +41,12 @@ def export(
 
     Example: handrail export @ -o session.html
     """
-    chosen = format or (ENDINGS.get(output.suffix.lower()) if output else None) or "markdown"
+    if format is None and output is not None and output.suffix.lower() not in ENDINGS:
+        raise typer.BadParameter(
+            f"the ending of {output} says no format: say --format, with one of {', '.join(FORMATS)}",
+            param_hint="--output",
+        )
+    chosen = format or (ENDINGS[output.suffix.lower()] if output else "markdown")
     if chosen not in FORMATS:
         raise typer.BadParameter(f"{chosen!r} is none of {', '.join(FORMATS)}", param_hint="--format")
     if output is not None and output.exists() and not force:

@@ -25,8 +25,13 @@ def hit_page(hits: Sequence[Hit], rows: Mapping[str, SessionRow]) -> RenderableT
     parts: list[RenderableType] = []
     for session_id, found in by_session.items():
         parts.append(_heading(rows[session_id]))
-        parts += [_place(hit) for hit in found if hit.seq]
+        parts += [_place(hit) for hit in sorted(found, key=lambda hit: hit.seq) if _is_news(hit, rows[session_id])]
     return Group(*parts)
+
+
+def _is_news(hit: Hit, row: SessionRow) -> bool:
+    """Whether it is more than the title, which stands above already."""
+    return bool(hit.seq) and not (hit.type == "titled" and hit.snippet == row.title)
 
 
 def _heading(row: SessionRow) -> Text:
