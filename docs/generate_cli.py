@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,6 @@ PAGE = Path(__file__).parent / "reference" / "cli.md"
 
 BEGIN = "<!-- Written by docs/generate_cli.py: begin -->"
 END = "<!-- end -->"
-TYPE = re.compile(r" <\w+>$")
-"""What Typer adds to arguments; the text says it better."""
 
 
 def page(written: str) -> str:
@@ -51,7 +48,7 @@ def described(command: Any, parent: typer.Context, name: str) -> Iterator[str]:
     rows = [record for record in records if record is not None]
     if rows:
         yield "| argument or option | |\n|---|---|"
-        yield from (f"| `{cell(TYPE.sub('', shown))}` | {cell(text)} |" for shown, text in rows)
+        yield from (f"| `{cell(shown)}` | {cell(text)} |" for shown, text in rows)
         yield ""
     for each_name, each in getattr(command, "commands", {}).items():
         if not each.hidden:

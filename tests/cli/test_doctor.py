@@ -139,7 +139,7 @@ def test_a_claude_that_does_not_run(patient: Patient) -> None:
 
 def test_a_claude_without_a_version(patient: Patient) -> None:
     patient.program("claude", "echo hello")
-    assert "does not say which version it is: hello" in one(check_cli(patient.around), "attention").text
+    assert "is not Claude Code: it calls itself 'hello'" in one(check_cli(patient.around), "broken").text
 
 
 # ---------------------------------------------------------------- the login
@@ -256,7 +256,7 @@ def test_no_database_yet(patient: Patient) -> None:
 def test_a_sound_database(patient: Patient) -> None:
     make_database(store_path(patient.places))
     found = one(check_database(patient.around), "good")
-    assert f"schema {SCHEMA_VERSION}, 1 sessions, 0 events" in found.text
+    assert f"schema {SCHEMA_VERSION}, 1 session, 0 events" in found.text
 
 
 def test_a_damaged_database(patient: Patient) -> None:

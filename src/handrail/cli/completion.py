@@ -19,7 +19,7 @@ class Shell(enum.StrEnum):
 
 
 def completion(
-    shell: Annotated[Shell, typer.Argument(help="Your shell.", show_default=False)],
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.", show_default=False)],
     install: Annotated[bool, typer.Option("--install", help="Write it to where the shell looks for it.")] = False,
 ) -> None:
     """Let the Tab key complete commands, sessions and settings.

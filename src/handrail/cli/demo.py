@@ -65,7 +65,8 @@ SUMMARY = (
     "- an *edit*, shown as the difference it makes;\n"
     "- a *command*, shown whole before it runs."
 )
-SIMULATED_SUMMARY = SUMMARY.replace("has its new greeting, and it runs", "is where it was: this was a simulation")
+SIMULATED_EDIT = "Good. One line changes (a simulation takes the warm one, whatever you chose):"
+SIMULATED_SUMMARY = SUMMARY.replace("has its new greeting, and it runs", "has its new greeting, in this simulation")
 
 
 _SOURCES = {"PATH": "the one on PATH", "claude-agent-sdk": "the one in claude-agent-sdk"}
@@ -186,7 +187,7 @@ def _simulation(project: Path, paced: bool) -> list[sim.Step]:
             sim.tool("Read", {"file_path": path}, output=numbered, ask=False),
             say(THEN),
             sim.tool("AskUserQuestion", QUESTION, output="The questions were answered.", suggestions=[]),
-            say(NOW_EDIT),
+            say(SIMULATED_EDIT),
             sim.tool("Edit", change, output=f"{path} was changed.", suggestions=[_accept_edits()]),
             say(NOW_TRY),
             sim.tool("Bash", TRY_IT, output="Hello, World! Good to see you.", suggestions=[_allow_command()]),

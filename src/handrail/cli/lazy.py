@@ -6,6 +6,7 @@ with commands of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,8 @@ __all__ = ["HELP_NAMES", "Entry", "LazyGroup", "lazy_group"]
 
 HELP_NAMES = ("-h", "--help")
 """For the `help_option_names` of the app."""
+
+_TYPE = re.compile(r" <[\w\[\]|]+>$")
 
 
 class Entry(NamedTuple):
@@ -41,6 +44,7 @@ class Entry(NamedTuple):
         command.name = self.name
         command.hidden = self.hidden
         _spare_checks(command)
+        _leave_types_out(command)
         return command  # type: ignore[no-any-return]  # a group or a command, as the annotation of Typer does not say
 
 
@@ -90,6 +94,28 @@ def lazy_group(entries: Iterable[Entry]) -> type[LazyGroup]:
     """The class for `typer.Typer(cls=...)` whose commands are these."""
     table = {entry.name: entry for entry in entries}
     return type("Commands", (LazyGroup,), {"entries": table})
+
+
+# ---------------------------------------------------------------- help that needs no types
+
+
+def _leave_types_out(command: Any) -> None:
+    """Let the help of an argument do without its type in Python, which tells a person nothing."""
+    for inner in command.commands.values() if isinstance(command, TyperGroup) else ():
+        _leave_types_out(inner)
+    for parameter in command.params:
+        if isinstance(parameter, TyperArgument):
+            _leave_type_out(parameter)
+
+
+def _leave_type_out(parameter: Any) -> None:
+    made = parameter.get_help_record
+
+    def get_help_record(ctx: Any) -> tuple[str, str] | None:
+        record = made(ctx)
+        return None if record is None else (_TYPE.sub("", record[0]), record[1])
+
+    parameter.get_help_record = get_help_record
 
 
 # ---------------------------------------------------------------- values that need no check

@@ -19,16 +19,18 @@ policy = typer.Typer(
     rich_markup_mode=None,
 )
 
-Cwd = Annotated[Path, typer.Option(metavar="DIR", help="The project's directory; by default this one.")]
+Cwd = Annotated[
+    Path, typer.Option(metavar="DIR", show_default=False, help="The project's directory; by default this one.")
+]
 Profile = Annotated[
     str | None, typer.Option("--profile", "-p", metavar="NAME", help="careful, edits, readonly or trusted.")
 ]
 Mode = Annotated[str, typer.Option("--mode", metavar="MODE", help="The session's permission mode.")]
 JSON = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
-Recordings = Annotated[
-    list[Path], typer.Argument(metavar="RECORDING...", help="Files written by handrail run --record.")
+Recordings = Annotated[list[Path], typer.Argument(metavar="RECORDING", help="Files written by handrail run --record.")]
+Directory = Annotated[
+    Path, typer.Argument(metavar="DIR", show_default=False, help="The project's directory; by default this one.")
 ]
-Directory = Annotated[Path, typer.Argument(metavar="[DIR]", help="The project's directory; by default this one.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 HERE = Path()
 
@@ -45,7 +47,7 @@ def show(profile: Profile = None, cwd: Cwd = HERE, json: JSON = False) -> None:
 def explain(
     call: Annotated[str, typer.Argument(metavar="CALL", help="A call, such as 'Bash(git push)', or a tool's name.")],
     argument: Annotated[
-        str | None, typer.Argument(metavar="[ARGUMENT]", help="What the tool is given: a command, a path, a URL.")
+        str | None, typer.Argument(metavar="ARGUMENT", help="What the tool is given: a command, a path, a URL.")
     ] = None,
     given: Annotated[
         str | None, typer.Option("--input", metavar="JSON", help="The tool's whole input, as JSON.")

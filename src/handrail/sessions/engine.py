@@ -13,21 +13,19 @@ from uuid import uuid4
 
 import msgspec
 
-from handrail import errors
-from handrail.errors import HandrailError, SessionError, SessionNotLive, StaleDigest, StoreError
-from handrail.events.model import AskClosed, Completed, Event, ModelChanged, SessionRekeyed, Started, Titled
-from handrail.policy.answers.encoding import encode_answer
+from handrail.errors import HandrailError, SessionError, SessionNotLive, StoreError
+from handrail.events.model import Completed, Event, ModelChanged, SessionRekeyed, Started, Titled
 from handrail.protocol.asks import Allow, Ask
 from handrail.protocol.control import Interrupt
 from handrail.protocol.options import Options
-from handrail.sessions.ask_records import ask_of
 from handrail.sessions.asks import Actor, AnyAnswer, Decision
 from handrail.sessions.decisions import PLAN_APPROVED, Successor
 from handrail.sessions.feed import Item
 from handrail.sessions.guards.activity import Stalled
 from handrail.sessions.guards.watch import SessionGuards
 from handrail.sessions.launching import SessionSettings, encode_settings, for_new
-from handrail.sessions.once import OnceGrant, message_about
+from handrail.sessions.lost_asks import LostAsks
+from handrail.sessions.once import OnceGrant
 from handrail.sessions.outbox import message_row, queued
 from handrail.sessions.owning.ownership import Owned
 from handrail.sessions.owning.reaping import process_started
@@ -98,8 +96,7 @@ class Engine:
         self._seated = asyncio.Event()
         """Not set while one CLI of the session follows another."""
         self._seated.set()
-        self._grants: list[OnceGrant] = []
-        self._answering_lost = asyncio.Lock()
+        self._lost_asks = LostAsks(row.id, owned.store, owned.journal, take=self._take_answer)
         self._work: set[asyncio.Task[Any]] = set()
 
     # ------------------------------------------------------------ life
@@ -255,6 +252,10 @@ class Engine:
         else:
             self._sitting.outbox.carry([row])
 
+    def _take_answer(self, row: MessageRow, closed: Event, ask: AskRow) -> None:
+        self._check_not_leaving()
+        self._take(row, after=[closed], asks=[ask], durable=True)
+
     async def _send_what_waits(self) -> None:
         """Send the messages that were stored before, and never sent."""
         stored = await self._store.messages(self.session_id, states=("queued",))
@@ -285,44 +286,8 @@ class Engine:
         await self._live().client.set_model(model)
 
     async def answer_lost(self, ask_id: str, answer: AnyAnswer, *, actor: Actor, digest: str | None) -> None:
-        """Answer an ask whose process has ended: Claude is told, and exactly the call that was allowed may pass once.
-
-        Raises `AskClosed` or `StaleDigest`.
-        """
-        async with self._answering_lost:
-            await self.journal.stored()  # so that an answer which was given a moment ago is seen
-            row = await self._lost_ask(ask_id, actor, digest)
-            self._check_not_leaving()
-            ask = ask_of(msgspec.json.decode(row.body))
-            encoded = encode_answer(answer)
-            answered = msgspec.structs.replace(
-                row,
-                state="resumed",
-                answer=msgspec.json.encode(encoded),
-                decided_by=actor.name,
-                surface=actor.surface,
-                decided_at=time.time(),
-            )
-            closed = AskClosed(ask_id=ask_id, outcome="resumed", answer=encoded, by=actor.name, surface=actor.surface)
-            grant = OnceGrant.for_answer(ask, answer, actor)
-            if grant is not None:
-                self._grants.append(grant)
-            # In one step, so that whoever answers can go away, and Handrail can end, at any time: Claude is told.
-            message = message_row(message_about(ask, answer), actor, uuid=None, at=time.time())
-            self._take(message, after=[closed], asks=[answered], durable=True)
-            await self.journal.stored()
-
-    async def _lost_ask(self, ask_id: str, actor: Actor, digest: str | None) -> AskRow:
-        row = next((row for row in await self._store.asks(self.session_id) if row.id == ask_id), None)
-        if row is None or row.state not in ("lost", "unsent"):
-            state = row.state if row is not None else "unknown"
-            by = f", by {row.decided_by}" if row is not None and row.decided_by else ""
-            raise errors.AskClosed(f"the ask {ask_id} cannot be answered any more: it is {state}{by}", state=state)
-        if digest is None and actor.is_remote:
-            raise StaleDigest(f"an answer from {actor.surface} must carry the digest of the ask that was shown")
-        if digest is not None and digest != row.digest:
-            raise StaleDigest("the digest is not that of this ask: look again")
-        return row
+        """Answer an ask whose process has ended. Raises `AskClosed` or `StaleDigest`."""
+        await self._lost_asks.answer(ask_id, answer, actor=actor, digest=digest)
 
     def rename(self, title: str, *, by: str = "") -> None:
         """Give the session another title."""
@@ -388,9 +353,8 @@ class Engine:
 
     def asked(self, ask: Ask) -> None:
         """Something waits for an answer: perhaps one that was given before the process ended."""
-        grant = next((grant for grant in self._grants if grant.fits(ask)), None)
+        grant = self._lost_asks.grant_for(ask)
         if grant is not None:
-            self._grants.remove(grant)
             self._start_work(self._use(grant, ask))
         self._update()
 

@@ -53,9 +53,7 @@ def _source(found: CLILocation) -> str:
 def _version(said: str, where: str) -> Iterator[Finding]:
     version = parse_version(said)
     if version is None:
-        yield broken(
-            "claude", f"{where} does not look like Claude Code: it calls itself {_first_line(said)!r}", INSTALL
-        )
+        yield broken("claude", f"{where} is not Claude Code: it calls itself {_first_line(said)!r}", INSTALL)
         return
     number = ".".join(map(str, version))
     warnings = version_warnings(number)

@@ -42,8 +42,7 @@ def asks(ctx: typer.Context, lost: Lost = False, json: JSON = False) -> None:
 
 async def _hint(place: Workplace) -> str:
     """That there are others, which only wait for somebody to resume their session."""
-    number = len(await place.manager.asks(states=("lost",)))
-    if not number:
-        return ""
-    others = "one was never answered because its session ended" if number == 1 else f"{number} were never answered"
-    return f"; {others}: handrail asks --lost"
+    from handrail.cli.showing.amounts import count
+
+    lost = await place.manager.asks(states=("lost",))
+    return f"; {count(len(lost), 'ask')} went unanswered when the session ended: handrail asks --lost" if lost else ""

@@ -29,6 +29,8 @@ def backup(ctx: typer.Context, file: File, restore: Restore = False, yes: Yes = 
     from handrail.cli.commands.workplace import at_work
 
     path = os.path.abspath(file)
+    if restore and not file.is_file():
+        raise typer.BadParameter(f"there is no file {path}", param_hint="FILE")
     if restore:
         at_work(ctx, lambda place: _restore(place, path, yes=yes), with_sessions=False)
     else:
@@ -45,14 +47,11 @@ async def _restore(place: Workplace, path: str, *, yes: bool) -> int | None:
 
     from handrail.cli.commands.failures import ExitCode
     from handrail.cli.inside_session import refuse_inside_session
-    from handrail.errors import StoreError
     from handrail.places import Places
     from handrail.store.place import store_path
     from handrail.store.restoring import restore
 
     refuse_inside_session()
-    if not os.path.isfile(path):
-        raise StoreError(f"there is no file {path}")
     if not place.confirmed("Put this backup in the place of all sessions here?", yes=yes):
         place.remark("nothing was changed")
         return ExitCode.FAILED

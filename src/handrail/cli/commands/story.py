@@ -9,12 +9,12 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from handrail.cli.asking.outcomes import what_was_asked
 from handrail.cli.showing.amounts import cost, count, duration
 from handrail.cli.showing.layout import Hanging, Indented
 from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import DONE, FAILED, MARKS, NEEDS_YOU, PLAN, QUIET, RUNNING, exact, markdown, prose
 from handrail.events.model import AskClosed, AskOpened, Completed, Event, Prompt, Started, Thinking
-from handrail.policy.describing.visible import one_line
 from handrail.sessions.exporting.decisions import verdict
 from handrail.sessions.exporting.noise import was_interrupted
 from handrail.sessions.exporting.sections import Code, Lines, Prose, call_line
@@ -115,7 +115,7 @@ class Story:
         if of_call:
             return outcome
         colour = PLAN if asked.opened.kind in ("plan", "enter_plan") else NEEDS_YOU
-        title = exact(f"asked: {one_line(asked.opened.title)}")
+        title = exact(f"asked: {what_was_asked(asked.opened)}")
         return Group(
             Hanging(Text(f"{MARKS[colour]} ", style=colour), title),
             Hanging(Text("  "), outcome),

@@ -110,7 +110,7 @@ def verdict(asked: Asked) -> Verdict:
     if closed.outcome == "unsent":
         tone, words = "failed", f"{words}, but Claude Code ended before it was told"
     elif closed.outcome == "resumed":
-        words = f"{words} when the session was resumed"
+        words = f"{words} after the session had ended"
     return Verdict(tone, words, _who(closed), _when(asked, closed), tuple(sections))
 
 
