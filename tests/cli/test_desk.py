@@ -11,7 +11,9 @@ import pytest
 
 from handrail.cli.asking.ask_view import Asking
 from handrail.cli.asking.desk import AskDesk
+from handrail.cli.asking.outcomes import answered_elsewhere, what_was_asked
 from handrail.cli.keyboard.keyboard import PromptInterrupted
+from handrail.cli.showing.style import DONE
 from handrail.errors import AlreadyDecided, StaleDigest, UnfitAnswer
 from handrail.events.model import AskClosed, AskOpened
 from handrail.protocol.asks import Allow, Ask, Deny
@@ -131,6 +133,22 @@ async def test_one_that_is_answered_elsewhere_goes_away_and_says_by_whom() -> No
         assert made.front.notices == ["allowed by ann (web): Bash run 1"]
         assert [command for command, _ in made.person.shown] == ["run 1", "run 2"]
         assert made.session.decided == []
+
+
+def test_a_question_that_is_answered_elsewhere_says_how() -> None:
+    ask = {"input": {"questions": [{"question": "Which colour?"}]}}
+    asked = AskOpened(ask_id="q", kind="question", digest="d", title="Answer a question", ask=ask)
+    assert what_was_asked(asked) == "Which colour?"
+    answer = {"type": "answers", "answers": {"Which colour?": ["Red", "Blue"]}}
+    closed = AskClosed(ask_id="q", outcome="decided", answer=answer, by="ann", surface="web")
+    assert answered_elsewhere(closed, asked) == (DONE, "answered by ann (web): Which colour? → Red, Blue")
+
+
+def test_a_rule_that_answers_is_not_named_twice() -> None:
+    closed = AskClosed(
+        ask_id="r1", outcome="decided", answer={"type": "allow"}, by="policy: Bash(ls *)", surface="policy"
+    )
+    assert answered_elsewhere(closed, None) == (DONE, "allowed by policy: Bash(ls *)")
 
 
 @pytest.mark.parametrize(

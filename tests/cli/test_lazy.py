@@ -115,6 +115,15 @@ def test_every_command_is_where_the_table_says_and_has_the_same_help_line() -> N
         assert entry.help.endswith(".")
 
 
+def test_the_help_of_an_argument_names_no_type_of_python() -> None:
+    for entry in ENTRIES:
+        command = entry.load()
+        context = typer.Context(command, info_name=entry.name)
+        for parameter in command.params:
+            record = parameter.get_help_record(context)
+            assert record is None or "<" not in record[0]
+
+
 def test_help_imports_nothing_heavy() -> None:
     check = (
         "import sys\nfrom handrail.cli import main\n"

@@ -353,6 +353,14 @@ def test_asks_are_denied_and_it_says_how_to_allow(simulated: Any) -> None:
     assert "nobody could be asked" in answers[0]["message"]
 
 
+def test_what_a_rule_allows_is_not_called_denied(simulated: Any) -> None:
+    _, run = simulated(sim.turn(sim.tool("Bash", {"command": "rm x"}), "Done."))
+    done = handrail(*run, "--allowed-tools", "Bash(rm *)", "hi")
+    assert done.returncode == 0, done.stdout
+    assert "denied" not in done.stdout
+    assert "not taken" not in done.stdout
+
+
 # ---------------------------------------------------------------- for programs
 
 
@@ -394,7 +402,15 @@ def test_no_cli_names_both_ways_to_install_it(tmp_path: Path) -> None:
 
 def test_a_directory_that_is_not_there(simulated: Any, tmp_path: Path) -> None:
     _, run = simulated()
-    assert_message(handrail(*run, "--cwd", str(tmp_path / "gone"), "hi"), 2, "does not exist")
+    assert_message(handrail(*run, "--cwd", str(tmp_path / "gone"), "hi"), 2, "there is no directory")
+
+
+def test_what_cannot_start_leaves_no_session_behind(simulated: Any, tmp_path: Path) -> None:
+    _, run = simulated()
+    assert handrail(*run, "--cwd", str(tmp_path / "gone"), "hi").returncode == 2
+    assert handrail(*run, "--cli", str(tmp_path / "nothing"), "hi").returncode == 2
+    directories = {row["cwd"] for row in json.loads(handrail("ls", "--json").stdout)}
+    assert directories.isdisjoint({str(tmp_path), str(tmp_path / "gone")})
 
 
 def test_a_cli_that_exits_at_once(simulated: Any) -> None:
@@ -419,7 +435,9 @@ def test_a_recording_that_cannot_be_written(simulated: Any, tmp_path: Path) -> N
 def test_options_that_contradict_each_other(simulated: Any) -> None:
     _, run = simulated()
     assert_message(handrail(*run, "--resume", "abc", "--continue", "hi"), 2, "two conversations")
-    assert_message(handrail(*run, "--mode", "yolo", "hi"), 2, "permission_mode must be one of")
+    assert_message(handrail(*run, "--mode", "yolo", "hi"), 2, "there is no mode 'yolo'", "acceptEdits")
+    assert_message(handrail(*run, "--mode", "paln", "hi"), 2, "did you mean 'plan'?")
+    assert_message(handrail(*run, "--max-budget", "0", "hi"), 2, "above 0")
     assert_message(handrail(*run, "--fork", "hi"), 2, "--resume ID")
     assert_message(handrail(*run, "--deltas", "hi"), 2, "--json")
     assert_message(handrail(*run, "--continue", "--worktree", "x", "hi"), 2, "new sessions")

@@ -273,6 +273,20 @@ def test_markdown_can_be_left_as_it_is() -> None:
     assert transcript(text("**bold** `x`"), style=Style(markdown=False)) == "**bold** `x`\n"
 
 
+def test_one_empty_line_stands_between_blocks() -> None:
+    said = "Before.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nx = 1\n\n\ny = 2\n```\n\nAfter."
+    assert transcript(text(said)) == "Before.\n\na  b\n────\n1  2\n\n x = 1\n\n\n y = 2\n\nAfter.\n"
+
+
+def test_why_the_policy_denied_something_is_set_off_to_its_end() -> None:
+    why = "Handrail's policy denies this (profile readonly): it is not a read. Nobody was asked."
+    told = transcript(started("t1", "Bash", {"command": "rm x"}), completed("t1", why, ok=False), width=50)
+    first, *others = told.splitlines()[1:]
+    assert first.startswith("  ✗ Handrail's policy denies this")
+    assert others
+    assert all(line.startswith("    ") for line in others)
+
+
 # ---------------------------------------------------------------- the end and remarks
 
 
@@ -299,6 +313,7 @@ def test_an_error_says_what_happened() -> None:
     failed = Ending(ok=False, error="Too many turns", turns=1)
     assert plain(render_ending(failed)) == "✗ Too many turns\n  0.0 s · 1 turn · $0.0000\n"
     assert "✗ stopped by you" in plain(render_ending(Ending(ok=False, stopped=True)))
+    assert "✗ interrupted" in plain(render_ending(Ending(ok=False, interrupted=True)))
     assert "--use-api-billing" in plain(render_ending(Ending(ok=False, error="Please run /login"))).replace("\n", " ")
 
 
@@ -314,6 +329,14 @@ def test_the_commands_to_go_on_with_are_never_wrapped() -> None:
     commands = [f'handrail run --resume {"x" * 60} "…"', f"claude --resume {'y' * 60}"]
     TerminalView(console).end(Ending(ok=True), resume=commands)
     assert f"  go on with: {commands[0]}\n          or: {commands[1]}\n" in printed(console)
+
+
+def test_messages_that_were_not_taken_up_are_named_at_the_end() -> None:
+    console = make_console(io.StringIO(), width=80)
+    view = TerminalView(console)
+    view.show(e.Prompt(uuid="1", state="queued", content="and the tests"))
+    view.end(Ending(ok=False, stopped=True))
+    assert "⚠ not taken up: and the tests\n" in printed(console)
 
 
 @pytest.mark.parametrize(

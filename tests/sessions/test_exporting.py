@@ -26,8 +26,9 @@ from handrail.sessions.exporting.ansi import plain_output, styled_output
 from handrail.sessions.exporting.html import export_html
 from handrail.sessions.exporting.jsonl import export_jsonl
 from handrail.sessions.exporting.markdown import export_markdown
+from handrail.sessions.exporting.noise import is_any_hook, run_error, was_interrupted
 from handrail.sessions.exporting.safe_markdown import fence, safe_markdown
-from handrail.sessions.exporting.story import Call, Message, RunStart, tell
+from handrail.sessions.exporting.story import Call, Message, Remark, RunStart, tell
 from handrail.sessions.exporting.words import LONGEST
 from handrail.store.base import SessionRow
 
@@ -122,6 +123,57 @@ def test_the_guide_says_where_outputs_are_cut() -> None:
 def test_a_message_is_told_with_the_run_that_answers_it() -> None:
     kinds = [type(item) for item in tell(run_of())]
     assert kinds[:2] == [RunStart, Message]
+
+
+def remarks(*events: e.Event) -> list[str]:
+    return [item.text for item in tell(events) if isinstance(item, Remark)]
+
+
+def test_only_a_message_that_claude_never_saw_is_lost() -> None:
+    sent = e.Prompt(uuid="1", content="Fix *it*", state="queued")
+    taken_up, lost = e.Prompt(uuid="1", state="started"), e.Prompt(uuid="1", state="lost")
+    assert remarks(sent, lost) == ["a message was lost, Claude never saw it: Fix *it*"]
+    assert remarks(sent, taken_up, lost) == []
+
+
+def test_what_ended_a_run_is_told_once() -> None:
+    gone = "the machine was switched off"
+    end = e.Completed(ok=False, error=gone, run=1)
+    assert remarks(end, e.ProcessExited(expected=False, reason=gone)) == []
+    assert remarks(e.ProcessExited(expected=False, reason=gone)) == [gone]
+
+
+def test_only_a_title_that_somebody_gave_is_told() -> None:
+    assert remarks(e.Titled(title="Fix it")) == []
+    assert remarks(e.Titled(title="Mend it", by="ada")) == ["the session is called “Mend it” now, says ada"]
+
+
+def test_a_lost_ask_that_is_answered_later_is_told_again() -> None:
+    told = both(
+        *bash("rm -r x", "gone"),
+        asked(d.Command(text="rm -r x")),
+        answered(None, "lost"),
+        answered({"type": "allow"}, "resumed"),
+    )
+    for page in told:
+        assert "never answered: the session ended first" in page
+        assert "allowed after the session had ended" in page
+
+
+def test_a_run_that_was_stopped_is_no_failure() -> None:
+    diagnostic = "[ede_diagnostic] result_type=user"
+    stopped = e.Completed(ok=False, error=diagnostic, detail={"terminal_reason": "aborted_tools"}, run=1)
+    for page in (export_markdown(row(), [stopped]), export_html(row(), [stopped])):
+        assert "interrupted" in page
+        assert "ede_diagnostic" not in page
+    broken = msgspec.structs.replace(stopped, error="Reached maximum number of turns")
+    assert not was_interrupted(broken)
+    assert run_error(broken) == "Reached maximum number of turns"
+
+
+def test_that_some_hook_asks_is_no_news() -> None:
+    assert is_any_hook(d.Reason(code="decision_reason_hook_source", words="settings"))
+    assert not is_any_hook(d.Reason(code="decision_reason_hook_source", words="plugin guard"))
 
 
 def test_what_happens_inside_of_a_subagent_is_told_inside_of_its_call() -> None:

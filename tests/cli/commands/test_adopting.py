@@ -46,6 +46,7 @@ def test_one_is_taken_over_with_its_history(kept: Home) -> None:
     assert done.returncode == 0, done.stderr
     assert "handrail resume" in done.stdout
     assert kept.json("adopt", ID)["cli_session_id"] == ID
+    assert kept.json("ls", "--adoptable") == []
     (row,) = kept.json("ls")
     assert row["status"] == "stopped"
     told = kept.run("show", "@").stdout

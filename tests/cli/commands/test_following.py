@@ -93,6 +93,8 @@ async def test_an_answer_on_a_terminal(home: Home) -> None:
             assert "ls -l" in await offered(terminal)
             terminal.press(b"n")
             assert await waiting_for(terminal.exit_code) == 0
+            assert "denied: Bash ls -l" in terminal.screen
+            assert "before anything was answered" not in terminal.screen
         assert (await closed_by(session)).answer == {"type": "deny", "message": "The user denied this."}
 
 
@@ -230,7 +232,9 @@ async def lost_ask(home: Home) -> str:
 
 async def test_a_lost_ask_is_taken_up(home: Home) -> None:
     ask_id = await lost_ask(home)
-    assert (await home.process("asks")).stdout == ""
+    nothing_waits = await home.process("asks")
+    assert nothing_waits.stdout == ""
+    assert "1 ask went unanswered when the session ended: handrail asks --lost" in nothing_waits.stderr
     refused = await home.process("answer", ask_id, "allow")
     assert refused.returncode == 3
     assert f"handrail answer {ask_id} allow --resume" in refused.stderr

@@ -101,6 +101,9 @@ def test_a_backup_brings_everything_back(past: Past, tmp_path: Path) -> None:
     assert home.run("backup", str(copy)).returncode == 1
     home.run("rm", session_id, "--yes")
     assert ids(home) == []
+    missing = home.run("backup", "--restore", str(copy.with_suffix(".gone")))
+    assert missing.returncode == 2
+    assert "there is no file" in missing.stderr
     refused = home.run("backup", "--restore", str(copy))
     assert refused.returncode == 1
     assert "--yes" in refused.stderr

@@ -181,3 +181,13 @@ def test_an_export_replaces_nothing(past: Past, tmp_path: Path) -> None:
     assert "exists" in again.stderr
     assert home.run("export", session_id, "-o", str(page), "--force").returncode == 0
     assert home.run("export", session_id, "--format", "pdf").returncode == 2
+
+
+def test_the_ending_of_a_file_must_say_a_format(past: Past, tmp_path: Path) -> None:
+    home, session_id = past
+    page = tmp_path / "page.pdf"
+    refused = home.run("export", session_id, "-o", str(page))
+    assert refused.returncode == 2
+    assert "--format" in refused.stderr
+    assert not page.exists()
+    assert home.run("export", session_id, "-o", str(page), "--format", "html").returncode == 0

@@ -83,6 +83,12 @@ def test_a_recording_is_played_at_once(home: Home, recording: str) -> None:
     assert places == sorted(places)
 
 
+def test_a_recording_may_come_through_a_pipe(home: Home, recording: str) -> None:
+    done = home.run("replay", "-", "--speed", "max", stdin=Path(recording).read_text())
+    assert done.returncode == 0
+    assert done.stdout == home.run("replay", recording, "--speed", "max").stdout
+
+
 def test_as_events(home: Home, recording: str) -> None:
     done = home.run("replay", recording, "--json")
     events = [json.loads(line) for line in done.stdout.splitlines()]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +18,9 @@ from handrail.store.base import FrameRow
 __all__ = ["read_recording", "recorded_line"]
 
 
+STANDARD_INPUT = Path("-")
+
+
 class _Line(msgspec.Struct):
     """One line of a recording, as `handrail.transports.recorder` writes it."""
 
@@ -26,8 +31,8 @@ class _Line(msgspec.Struct):
 
 
 def read_recording(path: Path) -> Iterator[RecordedLine]:
-    """What passed on the wire, in order. Raises `HandrailError` for a file that is no recording."""
-    with path.open("rb") as file:
+    """What passed on the wire, in order; `-` is standard input. Raises `HandrailError` for what is no recording."""
+    with nullcontext(sys.stdin.buffer) if path == STANDARD_INPUT else path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 yield _recorded(line, number, path)

@@ -17,7 +17,10 @@ __all__ = ["replay"]
 AT_ONCE = "max"
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A file written by handrail run --record, or handrail show --raw.")
+    Path,
+    typer.Argument(
+        metavar="FILE", help="A file written by handrail run --record, or handrail show --raw; - is standard input."
+    ),
 ]
 Speed = Annotated[
     str | None,

@@ -106,10 +106,10 @@ def _output_lines(action: Action, call: Call, label: str, whole: bool) -> Render
     shown = lines if whole else lines[:_SHOWN_LINES]
     # Which rule denied a call is worth more than one line.
     cut = not shown[0].startswith(_DENIED_BY_POLICY)
-    head = Text("  ", no_wrap=cut, overflow="ellipsis" if cut else "fold").append(f"{MARKS[colour]} ", colour)
+    said = Text(no_wrap=cut, overflow="ellipsis" if cut else "fold")
     if label:
-        head.append_text(exact(label, "bold")).append("  ")
-    head.append_text(exact(shown[0], QUIET))
+        said.append_text(exact(label, "bold")).append("  ")
+    head = Hanging(Text("  ").append(f"{MARKS[colour]} ", colour), said.append_text(exact(shown[0], QUIET)))
     below = [Text("    ", no_wrap=not whole, overflow="ellipsis").append_text(exact(line, QUIET)) for line in shown[1:]]
     if len(shown) < len(lines):
         below.append(Text(f"    … {count(len(lines) - len(shown), 'more line')}", style=QUIET))

@@ -10,8 +10,10 @@ import re
 from collections.abc import Callable
 from typing import IO, Any, ClassVar, Literal
 
-from rich.console import Console, RenderableType
-from rich.markdown import Heading, Markdown
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown, TableElement
+from rich.syntax import Syntax
+from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
@@ -139,8 +141,34 @@ class _PlainHeading(Heading):
     LEVEL_ALIGN: ClassVar = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
 
 
+class _CloseTable(TableElement):
+    """A table without the empty lines that Rich has in place of an edge: one stands around every block already."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for part in super().__rich_console__(console, options):
+            if isinstance(part, Table):
+                part.show_edge = False
+            yield part
+
+
+class _CloseCode(CodeBlock):
+    """Code without empty lines above and below it, likewise."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for part in super().__rich_console__(console, options):
+            if isinstance(part, Syntax):
+                part.padding = (0, 1)
+            yield part
+
+
 class _SafeMarkdown(Markdown):
-    elements: ClassVar = {**Markdown.elements, "heading_open": _PlainHeading}
+    elements: ClassVar = {
+        **Markdown.elements,
+        "heading_open": _PlainHeading,
+        "table_open": _CloseTable,
+        "fence": _CloseCode,
+        "code_block": _CloseCode,
+    }
 
 
 def markdown(text: str, style: str = "none") -> RenderableType:
