@@ -762,6 +762,7 @@ async def test_an_old_cli_gives_one_warning_that_says_what_will_not_work(
     play: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, options = play(version="2.1.62")
+    caplog.set_level("INFO", "handrail.client")
     async with connect(options) as client:
         await client.run("hi")
         await client.run("again")

@@ -14,11 +14,15 @@ import pytest
 from handrail.errors import (
     AlreadyDecided,
     AskClosed,
+    CLINotFound,
     InvalidOptions,
     SessionBusy,
     SessionError,
     SessionNotFound,
     SessionNotLive,
+)
+from handrail.errors import (
+    ProcessExited as CLIExited,
 )
 from handrail.events.model import (
     AskClosed as AskClosedEvent,
@@ -178,16 +182,14 @@ async def test_another_process_resumes_what_was_stopped(places: Places, play: An
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
 
 
-async def test_a_cli_that_cannot_be_started_says_so_and_leaves_the_session_free(
-    manager: Manager, tmp_path: Path
+async def test_a_session_whose_cli_cannot_be_started_was_never_there(
+    manager: Manager, play: Any, tmp_path: Path
 ) -> None:
-    from handrail.errors import CLINotFound
-
     with pytest.raises(CLINotFound):
         await manager.start(Options(cli_path=str(tmp_path / "nothing"), cwd=str(tmp_path)))
-    (row,) = await manager.list()
-    assert row.owner is None
-    assert row.status == "stopped"
+    with pytest.raises(CLIExited):
+        await manager.start(play(sim.exit(3)))
+    assert await manager.list() == []
 
 
 async def test_a_process_that_dies_in_a_run_is_told_in_full(manager: Manager, play: Any) -> None:

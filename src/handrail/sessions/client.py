@@ -328,7 +328,12 @@ class Client:
         parsed = parse_version(version)
         shortcomings = [*version_warnings(version), *(too_new_for(self.options, parsed) if parsed else ())]
         if shortcomings:
-            logger.warning("not everything works with Claude Code %s:\n- %s", version, "\n- ".join(shortcomings))
+            logger.warning(
+                "not everything works with Claude Code %s (%d things): `handrail doctor` lists them",
+                version,
+                len(shortcomings),
+            )
+            logger.info("what does not work with Claude Code %s:\n- %s", version, "\n- ".join(shortcomings))
 
     @property
     def pid(self) -> int | None:

@@ -13,7 +13,8 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -22,7 +23,10 @@ import msgspec
 
 from handrail.errors import (
     AmbiguousSession,
+    HandrailError,
     InvalidOptions,
+    LaunchError,
+    ProcessError,
     SessionError,
     SessionNotFound,
 )
@@ -170,9 +174,9 @@ class Manager:
         cli_session_id = settings.options.session_id or str(uuid4())
         row = await self._create(settings, title=title, cli_session_id=cli_session_id)
         attachments = Attachments(on_ask, hooks, tools, os.fspath(record) if record is not None else None)
-        await self._house.sit(
-            row, for_new(settings.options, cli_session_id), settings, why="new", attachments=attachments, policy=fixed
-        )
+        first = for_new(settings.options, cli_session_id)
+        async with self._or_never_there(row):
+            await self._house.sit(row, first, settings, why="new", attachments=attachments, policy=fixed)
         return self.session(row.id)
 
     def session(self, session_id: str) -> Session:
@@ -258,7 +262,8 @@ class Manager:
             settings, title=title or f"{parent.title} (fork)".strip(), forked_from=parent.id, cli_session_id=None
         )
         options = for_fork(settings.options, parent.cli_session_id)
-        await self._house.sit(row, options, settings, why="fork", attachments=Attachments())
+        async with self._or_never_there(row):
+            await self._house.sit(row, options, settings, why="fork", attachments=Attachments())
         return self.session(row.id)
 
     async def adoptable(self, cwd: str | os.PathLike[str] | None = None) -> Sequence[Adoptable]:
@@ -310,6 +315,17 @@ class Manager:
         await (await self.get(session_id)).decide(request_id, answer, actor=PYTHON)
 
     # ------------------------------------------------------------ making one
+
+    @asynccontextmanager
+    async def _or_never_there(self, row: SessionRow) -> AsyncGenerator[None, None]:
+        """A session whose CLI does not even start was never there, unless somebody has sent it something."""
+        try:
+            yield
+        except (LaunchError, ProcessError):
+            with suppress(HandrailError):
+                if not await self.store.messages(row.id):
+                    await self._house.delete(row.id)
+            raise
 
     async def _create(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,10 @@ RECORDING = [
     },
     {"t": 3600.1, "dir": "meta", "raw": {"exit": 0}},
 ]
+
+
+def message(uuid: str) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": "look"}, "uuid": uuid}
 
 
 @pytest.fixture
@@ -158,7 +163,10 @@ def test_playing_can_be_stopped(home: Home, recording: str) -> None:
 
 
 @pytest.mark.slow
-async def test_a_reader_that_leaves_ends_it(home: Home, recording: str) -> None:
-    done = await home.process("replay", recording, "--json", reader="head -n 1")
+async def test_a_reader_that_leaves_ends_it(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"  # more than a pipe holds, so that it cannot all be written before the reader leaves
+    prompts = ({"t": 0.0, "dir": "out", "raw": message(str(number))} for number in range(3000))
+    path.write_text("".join(json.dumps(line) + "\n" for line in prompts))
+    done = await home.process("replay", str(path), "--json", reader="head -n 1")
     assert (done.returncode, done.stderr) == (141, "")
     assert len(done.stdout.splitlines()) == 1
