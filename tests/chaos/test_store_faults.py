@@ -17,8 +17,9 @@ import msgspec
 import pytest
 
 from handrail.errors import Fenced, StoreError
-from handrail.events.model import Event, Prompt
+from handrail.events.model import AskClosed, Event, Prompt
 from handrail.policy.storage.loading import Asked
+from handrail.protocol.asks import Allow, Ask
 from handrail.protocol.options import Options
 from handrail.sessions import ask_journal
 from handrail.sessions import journal as journal_module
@@ -62,6 +63,10 @@ class Lock:
         process, self._process = self._process, None
         if process is not None:
             await process.communicate(b"")
+
+
+async def allowed(ask: Ask) -> Allow:
+    return Allow()
 
 
 @pytest.fixture
@@ -177,12 +182,15 @@ async def test_a_session_can_be_stopped_while_nothing_can_be_stored(
         with pytest.raises(StoreError, match="locked by another process"):
             await sending
         await lock.end()
+        await manager.resume(session.id, on_ask=allowed)
         assert (await session.run("four")).ok
         events = [item async for item in session.subscribe(deltas=False, follow=False) if isinstance(item, Event)]
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
-        assert [(row.id, row.state) for row in await session.asks(())] == [(opened.ask_id, "lost")]
+        closed = [(event.ask_id, event.outcome) for event in events if isinstance(event, AskClosed)]
+        assert closed[0] == (opened.ask_id, "lost")
+        # "three" was on its way to the store when that was given up: it may have got there, and is answered then.
         states = [row.state for row in await manager.store.messages(session.id)]
-        assert states == ["answered", "lost", "answered"]
+        assert states in (["answered", "lost", "answered"], ["answered", "lost", "answered", "answered"])
 
 
 async def test_a_session_that_another_process_takes_over_ends_here(tmp_path: Path) -> None:

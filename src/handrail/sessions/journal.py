@@ -159,6 +159,7 @@ class Journal:
         except TimeoutError:
             if self._writing is not None:
                 self._writing.cancel()
+            # What is on its way may still get there: the journal itself will show it.
             self._end(self.trouble or StoreError("the journal could not be written in time"))
         if self._failed is not None:
             raise self._failed.with_traceback(None)

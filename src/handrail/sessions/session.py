@@ -153,7 +153,11 @@ class Session:
     # ------------------------------------------------------------ what people do with it
 
     async def send(self, content: Any, *, actor: Actor = PYTHON, uuid: str | None = None, resume: bool = True) -> str:
-        """Send a message; returns its uuid. It is stored when this returns. A session that is not live is resumed."""
+        """Send a message; returns its uuid. It is stored when this returns. A session that is not live is resumed.
+
+        If it raises a `StoreError`, the message may still have got to the store: its journal shows that. Sent again
+        with the same `uuid`, it is the same message.
+        """
         seat = await self._keeper.seat(self.id)
         if seat is None:
             if not resume:
