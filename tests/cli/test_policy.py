@@ -230,7 +230,7 @@ def test_what_is_no_recording_is_said(user: User, tmp_path: Path) -> None:
     other = tmp_path / "x.txt"
     other.write_text("hello\n")
     done = user.policy("check", str(other))
-    assert (done.returncode, "is not a recording" in done.stderr) == (2, True)
+    assert (done.returncode, "is not a recording" in " ".join(done.stderr.split())) == (2, True)
     done = user.policy("check", str(tmp_path / "missing"))
     assert (done.returncode, "No such file" in done.stderr) == (1, True)
 
