@@ -232,7 +232,7 @@ def test_what_is_no_recording_is_said(user: User, tmp_path: Path) -> None:
     done = user.policy("check", str(other))
     assert (done.returncode, "is not a recording" in " ".join(done.stderr.split())) == (2, True)
     done = user.policy("check", str(tmp_path / "missing"))
-    assert (done.returncode, "No such file" in done.stderr) == (1, True)
+    assert (done.returncode, "No such file" in " ".join(done.stderr.split())) == (1, True)
 
 
 # ---------------------------------------------------------------- suggest
