@@ -37,7 +37,7 @@ FULL = SessionSettings(
     ),
     policy=Asked(profile="careful", allow=("Bash(ls:*)",), expire_after=60.0),
     budget=2.5,
-    worktree={"path": "/work/tree"},
+    worktree={"path": "/projects/tree"},
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,17 +52,6 @@ from handrail.testing.simulated import SimulatedCLI
 
 ALICE = Actor("alice", "terminal")
 SECRET = "s3cr3t-value-1234"
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(*(str(tmp_path / name) for name in ("config", "state", "cache", "run")))
-
-
-@pytest.fixture
-async def manager(places: Places) -> AsyncIterator[Manager]:
-    async with Manager.local(places) as manager:
-        yield manager
 
 
 @pytest.fixture

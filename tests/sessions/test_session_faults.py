@@ -58,17 +58,6 @@ class Play:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(*(str(tmp_path / name) for name in ("config", "state", "cache", "run")))
-
-
-@pytest.fixture
-async def manager(places: Places) -> AsyncIterator[Manager]:
-    async with Manager.local(places) as manager:
-        yield manager
-
-
-@pytest.fixture
 def play(tmp_path: Path) -> Callable[..., Play]:
     counter = iter(range(100))
 

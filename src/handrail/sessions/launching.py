@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.errors import InvalidOptions
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
 from handrail.transports.redact import is_secret_name
@@ -111,7 +112,9 @@ def _in_process(server: Any) -> bool:
 def _plain(value: Any) -> Any:
     if isinstance(value, PurePath | os.PathLike):
         return os.fspath(value)
-    raise NotImplementedError(f"{type(value).__name__} cannot be stored")
+    raise InvalidOptions(
+        f"a durable session is started from what can be stored: {type(value).__name__} in its options cannot"
+    )
 
 
 def changed(settings: SessionSettings, changes: Mapping[str, Any]) -> SessionSettings:

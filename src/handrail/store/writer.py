@@ -6,6 +6,7 @@ import asyncio
 import queue
 import sqlite3
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -25,7 +26,7 @@ Outcome: TypeAlias = Any
 """What an operation returned, or the exception that it raised."""
 
 
-class Operation(Generic[T]):
+class Operation(ABC, Generic[T]):
     """Something to be done inside a transaction that it may share with others.
 
     An operation that refuses raises before it has written anything: then nothing needs to be undone. Any other error
@@ -40,9 +41,9 @@ class Operation(Generic[T]):
     def prepare(self) -> None:
         """What can be done before the transaction, and should not keep others waiting inside it."""
 
+    @abstractmethod
     def apply(self, connection: sqlite3.Connection) -> T:
         """Do it. May happen again if the transaction was undone."""
-        raise NotImplementedError
 
     def woken(self) -> tuple[str, int] | None:
         """The session that those who watch should look at again once it is stored, and its last event."""
