@@ -18,14 +18,14 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-run: $(VENV)/.run ## Play the demo: a scripted session in the terminal, no account needed
-	@$(BIN)/handrail run --demo
+run: $(VENV)/.run ## Serve the hub and open its page; it offers a demo that needs no account
+	@$(BIN)/handrail serve
 
 test: lint ## Run every test: unit, slow, and end to end on the pinned real CLI
 	@$(BIN)/python -m tools.tests $(WORKERS)
 
 check: lint ## Lint, types and unit tests, in under a minute
-	@$(PYTEST) -q -n $(WORKERS) --examples 20 -m "not slow and not real_cli"
+	@$(PYTEST) -q -n $(WORKERS) --examples 20 -m "not slow and not real_cli and not browser"
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check src tests bench tools docs

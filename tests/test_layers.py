@@ -21,10 +21,15 @@ MAY_IMPORT = {
     "store": {"errors", "places", "protocol"},
     "config": {"errors", "places", "toml_text", "whole_files", "wording"},
     "transports": {"errors", "protocol"},
-    "sessions": {"errors", "places", "protocol", "events", "policy", "store", "transports"},
+    "rendering": {"errors", "wording", "protocol", "policy"},
+    "sessions": {"errors", "places", "protocol", "events", "policy", "store", "transports", "rendering"},
+    "web": set[str](),
+    "server": {"errors", "places", "wording", "protocol", "events", "policy", "store", "transports", "rendering"}
+    | {"sessions", "web"},
+    "remote": {"errors", "places", "protocol", "events", "policy", "store", "sessions"},
     "testing": {"errors", "places", "protocol", "events", "policy", "store", "transports", "sessions"},
     "cli": {"errors", "places", "toml_text", "whole_files", "wording", "protocol", "events", "policy", "store"}
-    | {"config", "transports", "sessions", "testing"},
+    | {"config", "transports", "rendering", "sessions", "server", "web", "remote", "testing"},
     "__init__": {"errors", "protocol", "events", "policy", "sessions"},
     "__main__": {"cli"},
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 OLDEST = (3, 11)
-UNIT_TESTS = ["--examples", "20", "-m", "not slow and not real_cli"]
+UNIT_TESTS = ["--examples", "20", "-m", "not slow and not real_cli and not browser"]
 EXTRAS = ".[mcp,uvloop,dev]"
 
 

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,10 @@ from handrail.transports.process_tree import system_processes
 
 from .nursery import ANSWERER, fingerprint
 
-__all__ = ["Nursery", "Told", "places_in", "verify"]
+__all__ = ["Nursery", "Told", "following", "places_in", "verify"]
 
 PROGRAM = Path(__file__).parent / "nursery.py"
+PATIENCE = 60.0
 
 
 class Told(msgspec.Struct):
@@ -40,6 +41,25 @@ class Told(msgspec.Struct):
 
 def places_in(directory: Path) -> Places:
     return Places(*(str(directory / name) for name in ("config", "state", "cache", "run")))
+
+
+@asynccontextmanager
+async def following(session: Session) -> AsyncGenerator[list[int], None]:
+    """A reader that stays, whatever becomes of the session: gives the numbers of the events that it has seen."""
+    seen: list[int] = []
+
+    async def follow() -> None:
+        async with aclosing(session.subscribe(deltas=False)) as items:
+            async for item in items:
+                assert isinstance(item, Event)
+                seen.append(item.seq)
+
+    reader = asyncio.create_task(follow())
+    try:
+        yield seen
+    finally:
+        reader.cancel()
+        await asyncio.wait([reader])
 
 
 # ---------------------------------------------------------------- owners that get killed
@@ -64,12 +84,18 @@ class Nursery:
         prompts: Sequence[str],
         seed: int,
         lives: float,
+        settled: bool = False,
         env: Mapping[str, str] | None = None,
     ) -> Told:
-        """Have another process own a session, and kill it after `lives` seconds; gives what it had told."""
+        """Have another process own a session, and kill it after `lives` seconds; gives what it had told.
+
+        With `settled` they count from its first event, however long the machine takes to get there.
+        """
         told = directory / f"told-{seed}"
         order = {"directory": str(directory), "told": str(told), "options": options, "prompts": prompts, "seed": seed}
         pid = self._born({**order, "env": env or {}})
+        if settled:
+            await _first_event(told)
         await asyncio.sleep(lives)  # the point of the test: any moment will do
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -83,6 +109,16 @@ class Nursery:
         self._process.stdin.write(msgspec.json.encode(order) + b"\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
+
+
+async def _first_event(told: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not _has_event(told):
+            await asyncio.sleep(0.01)
+
+
+def _has_event(path: Path) -> bool:
+    return path.exists() and b'["event",' in path.read_bytes()
 
 
 def _heard(path: Path) -> Told:

@@ -62,9 +62,11 @@ async def _kill_again_and_again(nursery: Nursery, store: Path, turn: asyncio.Sem
     options = {"cli_path": str(store / "claude"), "cwd": str(store)}
     shown = 0
     for number in range(KILLS // GROUPS // STORES):
-        lives = chance.uniform(0.0, LONGEST_LIFE)
+        lives, settled = chance.uniform(0.0, LONGEST_LIFE), number % 2 == 1
         async with turn:
-            told = await nursery.killed_owner(store, options, prompts=PROMPTS, seed=number, lives=lives)
+            told = await nursery.killed_owner(
+                store, options, prompts=PROMPTS, seed=number, lives=lives, settled=settled
+            )
         await verify(store, told)
         shown += len(told.events)
     return shown
@@ -82,8 +84,10 @@ async def test_a_killed_handrail_with_the_real_cli(group: int, nursery: Nursery,
         async with ScriptedModel(script) as model, cli_slot():
             env = isolated_env(tmp_path / "home", model)
             options = {"cli_path": str(cli.path), "cwd": str(tmp_path), "use_api_billing": True}
-            lives = chance.uniform(0.4, 3.0)
-            told = await nursery.killed_owner(tmp_path, options, prompts=PROMPTS, seed=number, lives=lives, env=env)
+            lives, settled = chance.uniform(0.4, 3.0), number % 2 == 1
+            told = await nursery.killed_owner(
+                tmp_path, options, prompts=PROMPTS, seed=number, lives=lives, settled=settled, env=env
+            )
             await verify(tmp_path, told)
             shown += len(told.events)
     assert shown, "no owner lived long enough to do anything"

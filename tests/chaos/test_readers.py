@@ -16,7 +16,8 @@ from handrail.sessions.session import Session
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
-from .support import places_in
+from .fault_story import PATIENCE, until
+from .support import following, places_in
 
 EVENTS = 20_000
 READERS = 20
@@ -82,3 +83,23 @@ async def test_readers_that_come_and_go_see_every_event_once(tmp_path: Path) -> 
         for numbers in seen:
             assert numbers == list(range(1, last + 1))
         await idle.aclose()
+
+
+async def test_a_reader_that_stays_sees_what_another_owner_added_meanwhile(tmp_path: Path) -> None:
+    cli = SimulatedCLI(directory=tmp_path)
+    places = places_in(tmp_path)
+    async with Manager.local(places) as here, Manager.local(places) as there:
+        session = await here.start(Options(cli_path=str(cli.path), cwd=str(tmp_path)))
+        await session.run("one")
+        await session.stop()
+        before = (await session.row()).last_seq
+        async with asyncio.timeout(PATIENCE), following(session) as seen:
+            await until(lambda: len(seen) == before)
+            elsewhere = await there.resume(session.id)
+            await elsewhere.run("two")
+            await elsewhere.stop()
+            await here.resume(session.id)
+            await session.run("three")
+            last = (await session.row()).last_seq
+            await until(lambda: last in seen)
+            assert seen == list(range(1, len(seen) + 1))

@@ -16,21 +16,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.errors import Fenced, StoreError
+from handrail.errors import Fenced, StoreError, StoreLocked
 from handrail.events.model import AskClosed, Event, Prompt
 from handrail.policy.storage.loading import Asked
-from handrail.protocol.asks import Allow, Ask
 from handrail.protocol.options import Options
 from handrail.sessions import ask_journal
 from handrail.sessions import journal as journal_module
 from handrail.sessions.manager import Manager
 from handrail.sessions.owning.locks import Holder
+from handrail.sessions.session import Session
 from handrail.store.place import store_path
+from handrail.store.sqlite import SqliteStore
 from handrail.testing import simulated as sim
+from handrail.testing.journal_checks import journal_problems
 from handrail.testing.simulated import SimulatedCLI
 
 from .fault_story import PATIENCE, SHORT_PATIENCE, Story, check, store_in, until, warnings_of
-from .support import places_in
+from .support import following, places_in
 
 pytestmark = pytest.mark.slow
 
@@ -63,10 +65,6 @@ class Lock:
         process, self._process = self._process, None
         if process is not None:
             await process.communicate(b"")
-
-
-async def allowed(ask: Ask) -> Allow:
-    return Allow()
 
 
 @pytest.fixture
@@ -163,34 +161,74 @@ async def test_a_policy_goes_on_deciding_once_its_decisions_can_be_stored(
         assert [(row.state, row.surface) for row in rows] == [("sent", "policy")]
 
 
+class StopStory:
+    """A session that is stopped while nothing can be stored, with "three" on its way to the store."""
+
+    def __init__(self, directory: Path, manager: Manager, lock: Lock) -> None:
+        self._story = Story(directory, manager.places)
+        # Of its own: a simulated CLI begins its script anew, and that of the story asks for more than messages.
+        self._next_cli = SimulatedCLI([sim.loop_turns("You said $text.")], directory=directory, name="next")
+        self._manager = manager
+        self._lock = lock
+
+    async def begin(self) -> Session:
+        session = await self._manager.start(self._story.options)
+        await session.run("one")
+        await session.send("two")
+        await self._story.asked(session)
+        return session
+
+    async def stop(self, session: Session, why: str) -> None:
+        """The fault begins, and the session is stopped; "three" cannot be stored, because of `why`."""
+        await self._lock.begin()
+        sending = asyncio.create_task(session.send("three"))
+        await session.set_model("opus")
+        await self._story.cli.wait_for("control_response", request_id="alive")
+        await asyncio.wait_for(session.stop(), 30)
+        with pytest.raises(StoreError, match=why):
+            await sending
+
+    async def go_on(self, session: Session) -> list[str]:
+        """The fault ends, and the session goes on; gives what became of its messages."""
+        await self._lock.end()
+        await self._manager.resume(session.id, cli_path=str(self._next_cli.path))
+        assert (await session.run("four")).ok
+        events = [item async for item in session.subscribe(deltas=False, follow=False) if isinstance(item, Event)]
+        assert journal_problems(events, ended=False) == []
+        assert [event.outcome for event in events if isinstance(event, AskClosed)] == ["lost"]
+        return [row.state for row in await self._manager.store.messages(session.id)]
+
+
 async def test_a_session_can_be_stopped_while_nothing_can_be_stored(
     tmp_path: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_module, "CLOSING_PATIENCE", 0.5)
-    story = Story(tmp_path, places_in(tmp_path))
     places = places_in(tmp_path)
-    async with Manager(store_in(places), places) as manager:
-        session = await manager.start(story.options)
-        await session.run("one")
-        await session.send("two")
-        opened = await story.asked(session)
-        await lock.begin()
-        sending = asyncio.create_task(session.send("three"))
-        await session.set_model("opus")
-        await story.cli.wait_for("control_response", request_id="alive")
-        await asyncio.wait_for(session.stop(), 30)
-        with pytest.raises(StoreError, match="locked by another process"):
-            await sending
-        await lock.end()
-        await manager.resume(session.id, on_ask=allowed)
-        assert (await session.run("four")).ok
-        events = [item async for item in session.subscribe(deltas=False, follow=False) if isinstance(item, Event)]
-        assert [event.seq for event in events] == list(range(1, len(events) + 1))
-        closed = [(event.ask_id, event.outcome) for event in events if isinstance(event, AskClosed)]
-        assert closed[0] == (opened.ask_id, "lost")
-        # "three" was on its way to the store when that was given up: it may have got there, and is answered then.
-        states = [row.state for row in await manager.store.messages(session.id)]
-        assert states in (["answered", "lost", "answered"], ["answered", "lost", "answered", "answered"])
+    async with asyncio.timeout(PATIENCE), Manager(store_in(places), places) as manager:
+        story = StopStory(tmp_path, manager, lock)
+        session = await story.begin()
+        await story.stop(session, why="locked by another process")
+        # The store writes in order: once this has failed, so has what was on its way.
+        with pytest.raises(StoreLocked):
+            await manager.store.change_session(session.id, title="refused")
+        assert await story.go_on(session) == ["answered", "lost", "answered"]
+
+
+async def test_a_message_that_reaches_the_store_behind_the_stop_is_sent_when_the_session_goes_on(
+    tmp_path: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "CLOSING_PATIENCE", 0.5)
+    places = places_in(tmp_path)
+    patient = SqliteStore(store_path(places), lock_timeout=30)  # what waits for the lock gets it
+    async with asyncio.timeout(PATIENCE), Manager(patient, places) as manager:
+        story = StopStory(tmp_path, manager, lock)
+        session = await story.begin()
+        async with following(session) as seen:
+            await story.stop(session, why="could not be written in time")
+            assert await story.go_on(session) == ["answered", "lost", "answered", "answered"]
+            last = (await session.row()).last_seq
+            await until(lambda: last in seen)
+            assert seen == list(range(1, len(seen) + 1))
 
 
 async def test_a_session_that_another_process_takes_over_ends_here(tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ from handrail.testing.store_conformance import run_store_conformance, store_chec
 
 @pytest.mark.parametrize("check", store_checks())
 async def test_sqlite(check: str, tmp_path: Path) -> None:
-    await run_store_conformance(lambda name: SqliteStore(str(tmp_path / name / "handrail.db")), only=check)
+    def make(name: str) -> SqliteStore:
+        return SqliteStore(str(tmp_path / name / "handrail.db"), between_looks=0.01)
+
+    await run_store_conformance(make, only=check)
 
 
 @pytest.mark.parametrize("check", [check for check in store_checks() if "search" in check or "deleted" in check])

@@ -11,7 +11,8 @@ from handrail import errors
 from handrail.store.appending import SEARCHABLE
 from handrail.store.artefacts import LARGE
 from handrail.store.base import Retention
-from handrail.store.sqlite import LOCK_TIMEOUT
+from handrail.store.sqlite import BETWEEN_LOOKS, LOCK_TIMEOUT
+from handrail.store.upkeep import DEAD_TOKENS_DAYS, REPLIES_DAYS
 
 GUIDE = (Path(__file__).parents[2] / "docs/guides/storage.md").read_text()
 
@@ -25,6 +26,10 @@ def test_the_figures_are_those_of_the_code() -> None:
     assert f"more than {LARGE // 1024} KiB" in GUIDE
     assert f"first {SEARCHABLE // 1024} KiB" in GUIDE
     assert f"| {Retention().frames_days} days |" in GUIDE
+    assert f"| {DEAD_TOKENS_DAYS} days after they expired or were revoked |" in GUIDE
+    assert f"idempotency key | {REPLIES_DAYS} day |" in GUIDE
+    assert BETWEEN_LOOKS == 0.5
+    assert "looks twice a second" in GUIDE
     assert LOCK_TIMEOUT == 10
     assert "locked for ten seconds" in GUIDE
 

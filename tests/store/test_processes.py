@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 from handrail.store.base import Batch
 from handrail.testing._store_checks.support import ask, new_session
 
-from .support import finished, numbers, opened, python
+from .support import DEADLINE, finished, numbers, opened, python
 
 PROCESSES = 3
 ASKS = 25
@@ -87,6 +88,44 @@ def race(processes: list[subprocess.Popen[str]]) -> list[dict[str, Any]]:
         process.stdin.write("go\n")
         process.stdin.flush()
     return [json.loads(finished(process)) for process in processes]
+
+
+APPEND = """
+import asyncio, sys
+from handrail.store import SqliteStore
+from handrail.store.base import Batch
+from handrail.testing._store_checks.support import NOW, ask, batch_of, new_session
+
+async def main():
+    async with SqliteStore(sys.argv[1]) as store:
+        lease = await new_session(store, "theirs", "worker")
+        await store.append(lease, batch_of(1, 3, asks=[ask(session_id="theirs")]))
+        print("stored", flush=True)
+        sys.stdin.readline()
+        await store.append(lease, Batch(session={"status": "running"}))
+        await store.release(lease)
+        await store.delete_session("theirs")
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+async def test_a_watcher_hears_of_what_another_process_does(tmp_path: Path) -> None:
+    path = tmp_path / "handrail.db"
+    told: asyncio.Queue[tuple[str, int]] = asyncio.Queue()
+    async with opened(path) as store:
+        stop = store.watch(lambda session_id, last_seq: told.put_nowait((session_id, last_seq)))
+        process = python(APPEND, path)
+        async with asyncio.timeout(DEADLINE):
+            while await told.get() != ("theirs", 3):
+                pass
+            assert [row.session_id for row in await store.asks(states=("pending",))] == ["theirs"]
+            await asyncio.to_thread(finished, process)
+            while await told.get() != ("theirs", 0):
+                pass
+        assert await store.get_session("theirs") is None
+        stop()
 
 
 OPEN = """

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from handrail.errors import StoreError, StoreLocked, StoreTooNew
 from handrail.store import SCHEMA_VERSION, SqliteStore
+from handrail.store.base import KeptReply
 from handrail.store.migrations import MIGRATIONS, Migration
 from handrail.store.schema import APPLICATION_ID
 from handrail.testing._store_checks.support import ask, batch_of, new_session
@@ -72,6 +75,51 @@ async def test_every_version_that_ever_was_can_be_opened(dump: Path, tmp_path: P
 
 def test_there_is_a_dump_of_every_version() -> None:
     assert {int(dump.stem) for dump in VERSIONS.glob("*.sql")} == set(range(1, SCHEMA_VERSION + 1))
+
+
+@pytest.mark.parametrize("dump", sorted(VERSIONS.glob("[!1].sql")), ids=lambda dump: f"version {dump.stem}")
+async def test_what_the_hub_kept_is_still_there(dump: Path, tmp_path: Path) -> None:
+    path = tmp_path / "handrail.db"
+    load(dump, path)
+    async with opened(path) as store:
+        assert [row.name for row in await store.tokens()] == ["phone"]
+        assert [row.action for row in await store.audit_log()] == ["decide"]
+        assert [(row.day, row.input_tokens, row.cost_usd) for row in await store.usage()] == [("2023-11-14", 10, 0.5)]
+        request = KeptReply(caller="t1", key="k1", request_hash="h1", at=0.0)
+        kept = await store.begin_reply(request, forget_before=0.0)
+        assert kept is not None
+        assert kept.status == 201
+
+
+def used(tokens: int, cost_usd: float) -> dict[str, Any]:
+    return {"inputTokens": tokens, "outputTokens": 2 * tokens, "cacheReadInputTokens": 3, "costUSD": cost_usd}
+
+
+ENDINGS: Sequence[dict[str, Any] | None] = (
+    {"modelUsage": {"opus": used(10, 0.1)}, "cost_usd": 0.1, "total_cost_usd": 0.1},
+    {"modelUsage": {"opus": used(30, 0.3), "haiku": used(5, 0.1)}, "cost_usd": 0.3, "total_cost_usd": 0.4},
+    {"cost_usd": 0.0, "total_cost_usd": 0.4, "ok": False},
+    {"modelUsage": {"opus": used(1000, 9.0)}, "cost_usd": 9.0, "total_cost_usd": 9.0},  # another process
+    None,
+    {"usage": {"input_tokens": 7, "output_tokens": 8}, "cost_usd": 0.5, "total_cost_usd": 10.0},
+)
+
+
+async def test_what_runs_used_is_read_from_how_they_ended(tmp_path: Path) -> None:
+    path = tmp_path / "handrail.db"
+    load(VERSIONS / "1.sql", path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE sessions SET last_seq = 9, model = 'sonnet'")
+        for number, ending in enumerate(ENDINGS, 4):
+            body = b"damaged" if ending is None else json.dumps({"type": "completed", "answer": "x", **ending}).encode()
+            at = 1_700_000_000.0 + number
+            connection.execute("INSERT INTO events VALUES ('s1', ?, ?, 'completed', ?, ?, NULL)", (number, at, 1, body))
+            connection.execute("INSERT INTO runs VALUES ('s1', ?, 1, ?, ?, ?, 1, 0.0)", (number, at, number, at))
+    async with opened(path) as store:
+        rows = await store.usage(by=("model",))
+        facts = [(row.model, row.input_tokens, row.output_tokens, row.runs, round(row.cost_usd, 6)) for row in rows]
+        assert facts == [("haiku", 5, 10, 1, 0.1), ("opus", 1030, 2060, 3, 9.3), ("sonnet", 7, 8, 1, 0.5)]
+        assert await store.check() == []
 
 
 async def test_steps_are_taken_in_order_and_a_copy_is_kept(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ SESSIONS = "Sessions"
 ASKS = "Asks"
 UPKEEP = "Upkeep"
 SETTINGS = "Policy & config"
+HUB = "Hub"
 
 COMMANDS = (
     Entry("run", "handrail.cli.run:run", "Run Claude Code here: watch what it does, answer what it asks.", RUN),
@@ -37,6 +38,9 @@ COMMANDS = (
     Entry("rm", f"{HERE}.rm:rm", "Delete sessions and everything that was kept of them.", SESSIONS),
     Entry("asks", f"{HERE}.asks:asks", "List what waits for an answer, oldest first.", ASKS),
     Entry("answer", f"{HERE}.answer:answer", "Answer what a session asks.", ASKS),
+    Entry("serve", "handrail.cli.serve:serve", "Serve a page and an API for every session here.", HUB),
+    Entry("login", f"{HERE}.login:login", "Print a link that lets a browser in.", HUB),
+    Entry("token", "handrail.cli.token:token", "Make, list and revoke tokens.", HUB),
     Entry("replay", f"{HERE}.replay:replay", "Play a recording.", UPKEEP),
     Entry("backup", f"{HERE}.backup:backup", "Copy all sessions to a file, or bring them back.", UPKEEP),
     Entry("prune", f"{HERE}.prune:prune", "Remove what is kept for longer than it should be.", UPKEEP),

@@ -28,7 +28,7 @@ from handrail.testing.replies import Reply, ReplyLike, ScriptEntry, Text, Thinki
 from handrail.testing.simulated import SimulatedCLI
 from handrail.transports.discovery import find_cli
 
-__all__ = ["PROMPT", "Demo"]
+__all__ = ["PROMPT", "Demo", "prepare"]
 
 PROMPT = "Make greet.sh friendlier, and show me that it works."
 
@@ -85,7 +85,7 @@ class Demo:
     async def open(self) -> AsyncIterator[Opened]:
         """The demo's session, live, with a journal of its own. What it needs is gone afterwards."""
         with TemporaryDirectory(prefix="handrail-demo-", ignore_cleanup_errors=True) as name:
-            directory, project = _prepare(name)
+            directory, project = prepare(name)
             async with AsyncExitStack() as stack:
                 manager = await stack.enter_async_context(Manager.local(_places(directory)))
                 yield Opened(await self._start(stack, manager, directory, project))
@@ -129,7 +129,7 @@ def _places(directory: Path) -> Places:
     return Places(*(str(directory / "handrail" / name) for name in ("config", "state", "cache", "run")))
 
 
-def _prepare(name: str) -> tuple[Path, Path]:
+def prepare(name: str) -> tuple[Path, Path]:
     """The demo's directory, and the project inside it."""
     directory = Path(name).resolve()
     project = directory / "project"

@@ -9,16 +9,17 @@ from handrail.sessions.guards.activity import StallLimits
 from handrail.sessions.guards.notifications import Notify
 from handrail.sessions.guards.restarts import RestartLimit
 from handrail.sessions.guards.watch import Limits
+from handrail.sessions.household import Host
 from handrail.sessions.manager import Manager
 
 __all__ = ["configured_limits", "configured_manager"]
 
 
-def configured_manager(places: Places, config: Config) -> Manager:
-    """A manager over this user's store."""
+def configured_manager(places: Places, config: Config, *, host: Host | None = None) -> Manager:
+    """A manager over this user's store. With `host`, sessions that are resumed live there."""
     notify = [Notify(kinds=each.on, command=each.command, webhook=each.webhook) for each in config.notify]
     return Manager.local(
-        places, limits=configured_limits(config), notify=notify, retention=retention_of(config.storage)
+        places, limits=configured_limits(config), notify=notify, retention=retention_of(config.storage), host=host
     )
 
 

@@ -43,6 +43,8 @@ async def open_session(settings: RunSettings, config: Config, manager: Manager) 
 
 
 async def _new(settings: RunSettings, config: Config, manager: Manager) -> Session:
+    if settings.in_hub:
+        return await _new_in_hub(settings, manager)
     options = options_for(settings, config)
     _check_start(options, settings.directory)
     return await manager.start(
@@ -53,6 +55,21 @@ async def _new(settings: RunSettings, config: Config, manager: Manager) -> Sessi
         worktree=settings.worktree,
         record=settings.record,
     )
+
+
+async def _new_in_hub(settings: RunSettings, manager: Manager) -> Session:
+    from handrail.remote.host import HubHost
+
+    wanted = {
+        "cwd": settings.directory,
+        "title": settings.title,
+        "model": settings.model,
+        "mode": settings.mode,
+        "policy": settings.policy,
+        "budget": settings.max_budget,
+        "worktree": settings.worktree,
+    }
+    return manager.session(await HubHost(manager.places).start(wanted))
 
 
 def _check_start(options: Options, directory: str) -> None:

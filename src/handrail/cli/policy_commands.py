@@ -16,13 +16,12 @@ from rich.console import Console, RenderableType
 
 from handrail.cli import policy_view as view
 from handrail.cli.inside_session import refuse_inside_session
-from handrail.cli.policy_call import parse_call
-from handrail.cli.policy_edit import added_rules
 from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import DONE, FAILED, NEEDS_YOU, QUIET, make_console
 from handrail.errors import HandrailError, InvalidPolicy, PolicyError
 from handrail.places import Places, project_policy_file
 from handrail.policy.documents import parse_document
+from handrail.policy.editing import added_rules
 from handrail.policy.grants import Grant
 from handrail.policy.recordings import RecordedCall, Replayed, read_recording, replay
 from handrail.policy.situation import MODES
@@ -31,6 +30,7 @@ from handrail.policy.storage.loading import Asked, Loaded, behind_a_link, load_p
 from handrail.policy.storage.trust_store import TrustStore
 from handrail.policy.suggest import Suggested, suggest
 from handrail.policy.trust import digest_of
+from handrail.policy.typed_call import parse_call
 from handrail.wording import did_you_mean
 
 __all__ = ["Desk", "in_words"]

@@ -66,6 +66,9 @@ MaxTurns = Annotated[int | None, typer.Option(metavar="N", help="Stop after N ro
 Worktree = Annotated[
     str | None, typer.Option(metavar="NAME", help="Work in a new git worktree, on a branch of that name.")
 ]
+InHub = Annotated[
+    bool, typer.Option("--in-hub", help="Run it in the hub (handrail serve), where it goes on without this terminal.")
+]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="What to call the session in lists.")]
 Cwd = Annotated[Path | None, typer.Option(metavar="DIR", help="The project's directory; by default this one.")]
 CLI = Annotated[str | None, typer.Option(metavar="PATH", help="The claude to run, if the right one is not found.")]
@@ -97,6 +100,7 @@ def run(
     max_budget: MaxBudget = None,
     max_turns: MaxTurns = None,
     worktree: Worktree = None,
+    in_hub: InHub = False,
     title: Title = None,
     cwd: Cwd = None,
     cli: CLI = None,
@@ -140,6 +144,7 @@ def run(
         max_turns=max_turns,
         cwd=cwd,
         worktree=worktree,
+        in_hub=in_hub,
         title=title,
         resume=resume,
         continue_latest=continue_,
@@ -199,6 +204,13 @@ def _contradictions(settings: RunSettings) -> list[tuple[str, bool, str]]:
         ),
         ("--max-budget", too_little, "it is an amount of US dollars above 0; leave it out for no limit"),
         ("--fork", settings.fork and not settings.goes_on, "say which session: with --resume ID, or --continue"),
+        ("--in-hub", settings.in_hub and settings.goes_on, "a session that goes on does so in the hub, if one runs"),
+        (
+            "--in-hub",
+            settings.in_hub and settings.needs_this_process,
+            "the hub has a Claude Code of its own: leave out --cli, --record, --max-turns, --allowed-tools and "
+            "--use-api-billing",
+        ),
         ("--worktree", of_a_new_one and settings.goes_on, "it is for new sessions: one that goes on stays where it is"),
     ]
 

@@ -23,6 +23,7 @@ class RunSettings:
     max_turns: int | None = None
     cwd: Path | None = None
     worktree: str | None = None
+    in_hub: bool = False
     title: str | None = None
     resume: str | None = None
     continue_latest: bool = False
@@ -51,3 +52,8 @@ class RunSettings:
     def goes_on(self) -> bool:
         """Whether it goes on with a session that there is."""
         return self.resume is not None or self.continue_latest
+
+    @property
+    def needs_this_process(self) -> bool:
+        """Whether anything was said that only a session of this process can be given."""
+        return bool(self.cli or self.record or self.max_turns or self.allowed_tools or self.use_api_billing)

@@ -26,6 +26,7 @@ from handrail.config import Config, danger_notice, load_config
 from handrail.errors import HandrailError
 from handrail.places import Places
 from handrail.policy.storage.loading import load_policy
+from handrail.remote.host import HubHost
 from handrail.sessions.asks import Actor
 from handrail.store.base import SessionRow
 
@@ -121,7 +122,8 @@ class _Wiring:
                 yield opened
             return
         self._warn()
-        async with configured_manager(self._places, self._config) as manager:
+        host = HubHost(self._places)
+        async with configured_manager(self._places, self._config, host=host) as manager:
             yield await open_session(self._settings, self._config, manager)
 
     def _demo(self) -> Any:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from handrail.config.model import Claude, Limits, Notify, Policy, Storage, Terminal
+from handrail.config.model import Claude, Hub, Limits, Notify, Policy, Storage, Terminal
 from handrail.errors import ConfigError
 from handrail.wording import did_you_mean
 
@@ -115,6 +115,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "policy": Policy,
     "limits": Limits,
     "storage": Storage,
+    "hub": Hub,
     "terminal": Terminal,
     "notify": Notify,
 }

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-__all__ = ["Claude", "Config", "Effort", "Limits", "Notify", "NotifyOn", "Policy", "Storage", "Terminal"]
+__all__ = ["Claude", "Config", "Effort", "Hub", "Limits", "Notify", "NotifyOn", "Policy", "Storage", "Terminal"]
 
 PermissionMode: TypeAlias = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]
 Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
@@ -167,6 +167,43 @@ class Storage(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
 
+class Hub(msgspec.Struct, frozen=True, kw_only=True):
+    """The server of `handrail serve`: where it listens, and what it shows."""
+
+    host: Annotated[
+        Text,
+        Meta(description="The address to listen on. Any but that of this machine alone needs TLS or `behind_proxy`."),
+    ] = "127.0.0.1"
+    port: Annotated[Annotated[int, Meta(ge=0, le=65535)], Meta(description="The port. 0: any that is free.")] = 4280
+    public_url: Annotated[
+        WebAddress | None,
+        Meta(description="The address that people open, where that is another one: of a tunnel or a proxy."),
+    ] = None
+    behind_proxy: Annotated[
+        bool, Meta(description="A proxy in front of it speaks TLS with the world: other addresses may be listened on.")
+    ] = False
+    proxies: Annotated[
+        tuple[Text, ...], Meta(description="The addresses of proxies whose word on the caller is believed.")
+    ] = ("127.0.0.1", "::1")
+    tls_certificate: Annotated[Text | None, Meta(description="The file of the certificate, to speak TLS itself.")] = (
+        None
+    )
+    tls_key: Annotated[Text | None, Meta(description="The file of its key.")] = None
+    allowed_hosts: Annotated[
+        tuple[Text, ...], Meta(description="Further names under which it may be called, such as `box.local`.")
+    ] = ()
+    roots: Annotated[
+        tuple[Text, ...],
+        Meta(description="The directories in which sessions may be started from the page, with all below them."),
+    ] = ("~",)
+    open_browser: Annotated[bool, Meta(description="Open the page when the hub starts, where there is a browser.")] = (
+        True
+    )
+    drain_seconds: Annotated[
+        AtLeast0, Meta(description="How long a stop waits for runs to end by themselves before it ends them.")
+    ] = 30
+
+
 class Terminal(msgspec.Struct, frozen=True, kw_only=True):
     """How things look in the terminal."""
 
@@ -188,6 +225,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     limits: Limits = Limits()
     storage: Storage = Storage()
+    hub: Hub = Hub()
     terminal: Terminal = Terminal()
     notify: tuple[Notify, ...] = ()
 

@@ -29,6 +29,9 @@ EXAMPLES = {
     "limits.daily_budget_usd": "20",
     "limits.concurrent_sessions": "8",
     "storage.max_size_mb": "2000",
+    "hub.public_url": '"https://box.example.net"',
+    "hub.tls_certificate": '"/etc/handrail/hub.pem"',
+    "hub.tls_key": '"/etc/handrail/hub.key"',
     "notify.command": '["notify-send", "Claude"]',
     "notify.webhook": '"https://example.com/hook"',
 }

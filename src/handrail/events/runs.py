@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from handrail.events.model import Completed, Meta, Started
 from handrail.protocol.frames import Init, Result
+from handrail.protocol.usage import SINCE_LAST_RESULT
 
 __all__ = ["Runs", "meta_of", "stated_cost"]
 
@@ -191,13 +192,14 @@ KEPT = (
     "local_command",
     "subagent_stats",
     "fast_mode_state",
+    SINCE_LAST_RESULT,
 )
 """Fields of a result that a screen may want, beside those that every run has."""
 
 
 def stated_cost(data: dict[str, Any]) -> float | None:
     """What a run has cost, where its result says so."""
-    since = _object(data, "model_usage_since_last_result")
+    since = _object(data, SINCE_LAST_RESULT)
     return None if since is None else sum((_number(used, "costUSD") for used in since.values()), 0.0)
 
 

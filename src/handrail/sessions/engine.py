@@ -276,8 +276,15 @@ class Engine:
         await self._live().client.interrupt()
 
     async def control(self, subtype: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Make any control request."""
-        return await self._live().client.control(subtype, **fields)
+        """Make any control request.
+
+        The CLI is initialised once: another time would take away the hooks that hold it to its policy. What it said of
+        itself then is the answer.
+        """
+        client = self._live().client
+        if subtype == "initialize":
+            return dict(msgspec.json.decode(msgspec.json.encode(client.info)))  # as a CLI would have answered it
+        return await client.control(subtype, **fields)
 
     async def set_permission_mode(self, mode: str) -> None:
         await self._live().client.set_permission_mode(mode)

@@ -58,6 +58,8 @@ class Feed:
         self._on_event = on_event
         self.seq = 0
         """The number of the last event that was published here."""
+        self.moves = 0
+        """How often the session may have come to live elsewhere."""
         self._store = store
         self._recent: deque[tuple[Item, int]] = deque()
         self._recent_bytes = 0
@@ -84,14 +86,19 @@ class Feed:
     def begin(self, seq: int) -> None:
         """Somebody writes the journal in this process now; `seq` is its last event so far."""
         self._live = True
-        self.seq = max(self.seq, seq)
+        if seq > self.seq:
+            self.seq = seq
+            self._send_to_the_store()
 
     def rest(self) -> None:
         """Nothing is published for now: what was is in the store, and need not be remembered."""
         self._live = False
-        self._begin += len(self._recent)
-        self._recent.clear()
-        self._recent_bytes = 0
+        self._forget()
+        self.move()
+
+    def move(self) -> None:
+        """The session may live elsewhere now: whoever follows it is to look."""
+        self.moves += 1
         self._wake()
 
     def close(self) -> None:
@@ -99,8 +106,22 @@ class Feed:
         self._closed = True
         self._wake()
 
-    async def read(self, after: int = 0, *, deltas: bool = True, follow: bool = True) -> AsyncGenerator[Item, None]:
-        """Every event behind number `after`, and then what comes, with deltas between; to the last one, or for good."""
+    @property
+    def is_live(self) -> bool:
+        """Whether somebody writes the journal in this process."""
+        return self._live
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    async def read(
+        self, after: int = 0, *, deltas: bool = True, follow: bool = True, until_move_after: int | None = None
+    ) -> AsyncGenerator[Item, None]:
+        """Every event behind number `after`, and then what comes, with deltas between; to the last one, or for good.
+
+        With a number of `moves`, only until there is another one.
+        """
         cursor = after
         while True:
             published = self.seq
@@ -120,7 +141,7 @@ class Feed:
                     yield delta
             while position >= self._begin:
                 if position == self._end:
-                    if self._closed:
+                    if self._closed or until_move_after not in (None, self.moves):
                         return
                     await self._more()
                     continue
@@ -176,6 +197,21 @@ class Feed:
             _, size = self._recent.popleft()
             self._recent_bytes -= size
             self._begin += 1
+
+    def _forget(self) -> None:
+        self._begin += len(self._recent)
+        self._recent.clear()
+        self._recent_bytes = 0
+
+    def _send_to_the_store(self) -> None:
+        """Have every reader look there, also one that has seen all there was: what is new was not published here.
+
+        Another process wrote it, or it was on its way to the store when this one gave the session up.
+        """
+        self._forget()
+        self._begin += 1
+        self._blocks.clear()
+        self._wake()
 
     async def _more(self) -> None:
         future = asyncio.get_running_loop().create_future()

@@ -43,6 +43,7 @@ from handrail.sessions.guards.spending import DayPurse
 from handrail.sessions.guards.watch import Limits, SessionGuards
 from handrail.sessions.launching import SessionSettings, changed, decode_settings, for_fork, for_new, for_resume
 from handrail.sessions.owning.ownership import Owned, Ownership
+from handrail.sessions.pursuing import Pursuit
 from handrail.sessions.seats import HereSeat, SeatServer, ThereSeat
 from handrail.sessions.session import Seat, Session
 from handrail.sessions.sitting import Attachments
@@ -65,16 +66,31 @@ class Sit(Protocol):
     def __call__(self, row: SessionRow, options: Options) -> Awaitable[Engine]: ...
 
 
+class Host(Protocol):
+    """Another process that sessions may live in: the hub of this machine."""
+
+    async def take(self, session_id: str) -> bool:
+        """Make a session live there; False if it cannot be asked, and the session is to live here."""
+
+
 class Household:
     """Where sessions live. Owned by a manager, which opens and closes it."""
 
     def __init__(
-        self, store: Store, places: Places, *, env: Mapping[str, str], limits: Limits, notify: Sequence[Notify]
+        self,
+        store: Store,
+        places: Places,
+        *,
+        env: Mapping[str, str],
+        limits: Limits,
+        notify: Sequence[Notify],
+        host: Host | None = None,
     ) -> None:
         self.store = store
         self.limits = limits
         self._places = places
         self._env = env
+        self._host = host
         self._admission = Admission(limits.concurrent_sessions, directory=os.path.join(places.runtime, "seats"))
         self._day: DayPurse | None = None
         self._notifier = Notifier(notify)
@@ -150,8 +166,35 @@ class Household:
         return seat
 
     def stored_items(self, session_id: str, after: int, *, deltas: bool, follow: bool) -> AsyncGenerator[Item, None]:
-        """The journal of a session, and what this process adds to it."""
-        return self._feed(session_id).read(after, deltas=deltas, follow=follow)
+        """The journal of a session, and what is added to it, by this process or by another that takes it."""
+        feed = self._feed(session_id)
+        if not follow:
+            return feed.read(after, deltas=deltas, follow=False)
+        pursuit = Pursuit(
+            feed,
+            elsewhere=partial(self._seat_elsewhere, session_id),
+            watch=partial(self.store.watch, partial(self._stirs, feed), session_id=session_id),
+        )
+        return pursuit.read(after, deltas=deltas)
+
+    async def _seat_elsewhere(self, session_id: str) -> Seat | None:
+        """Where a session lives, if another process has it and can be reached. Nothing is waited for or closed."""
+        if self._is_here(session_id):
+            return None
+        row = await self.store.get_session(session_id)
+        if row is None:
+            raise SessionNotFound(f"there is no session {session_id}")
+        link = await self._ownership.link_to_owner(row)
+        return ThereSeat(session_id, link) if link is not None else None
+
+    def _stirs(self, feed: Feed, session_id: str, last_seq: int) -> None:
+        """Something was done with a session. What is done here is published anyway."""
+        if not self._is_here(session_id):
+            feed.move()
+
+    def _is_here(self, session_id: str) -> bool:
+        """Whether a session lives in this process, or is about to."""
+        return session_id in self._engines or session_id in self._starting
 
     async def export(self, session_id: str, format: str) -> str:
         """A session as one document."""
@@ -182,9 +225,15 @@ class Household:
         why: str = "resume",
         policy: Policy | PolicySource | None = None,
     ) -> None:
-        """Make a session live here, unless it lives already. `policy` takes the place of the one that is remembered."""
+        """Make a session live here, unless it lives already. `policy` takes the place of the one that is remembered.
+
+        One that goes on as it was lives with the host, if there is one.
+        """
+        as_it_was = not changes and policy is None and attachments == Attachments()
         async with self._while_starting(session_id):
             if await self._seat(session_id) is not None:
+                return
+            if as_it_was and self._host is not None and await self._host.take(session_id):
                 return
             row = await self.store.get_session(session_id)
             if row is None:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -20,8 +21,20 @@ from msgspec.structs import force_setattr
 from handrail.errors import Fenced, StoreError
 from handrail.events.codec import decode_event, encode_event, searchable_text
 from handrail.events.model import Action, Completed, Delta, Event, Started
+from handrail.protocol.usage import SINCE_LAST_RESULT, RunEnd, UsageMeter
 from handrail.sessions.feed import Feed, Item
-from handrail.store.base import AskRow, Batch, EventRow, FrameRow, Lease, MessageRow, RunRow, StartRow, Store
+from handrail.store.base import (
+    AskRow,
+    Batch,
+    EventRow,
+    FrameRow,
+    Lease,
+    MessageRow,
+    RunRow,
+    RunUsageRow,
+    StartRow,
+    Store,
+)
 
 __all__ = ["Journal"]
 
@@ -75,6 +88,8 @@ class Journal:
         self._waits = self._on_its_way = 0
         self._trouble_since = 0.0
         self._open_run: RunRow | None = None
+        self._meter = UsageMeter()
+        self._model = ""
         self._writing: asyncio.Task[None] | None = None
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._added = self._done = 0
@@ -191,6 +206,7 @@ class Journal:
         if isinstance(event, Started):
             self.runs = event.run or self.runs + 1
             self._open_run = RunRow(number=self.runs, started_seq=event.seq, started_at=event.at)
+            self._model = event.meta.model if event.meta is not None and event.meta.model else self._model
         else:
             begun = self._open_run or RunRow(number=event.run or self.runs, started_seq=event.seq, started_at=event.at)
             self._open_run = msgspec.structs.replace(
@@ -198,7 +214,23 @@ class Journal:
             )
             self.cost_usd += event.cost_usd
             self._batch.session["cost_usd"] = self.cost_usd
+            self._extend("usage", self._usage(event, self._open_run.number))
         self._extend("runs", (self._open_run,))
+
+    def _usage(self, event: Completed, run: int) -> Sequence[RunUsageRow]:
+        end = RunEnd(
+            totals=event.model_usage,
+            since=event.detail.get(SINCE_LAST_RESULT),
+            usage=event.usage,
+            cost_usd=event.cost_usd,
+            total_cost_usd=event.total_cost_usd,
+            model=self._model,
+        )
+        day = datetime.fromtimestamp(event.at).date().isoformat()
+        return [
+            RunUsageRow(run=run, model=model, at=event.at, day=day, **msgspec.structs.asdict(use))
+            for model, use in self._meter.read(end).items()
+        ]
 
     def _extend(self, kind: str, rows: Sequence[Any]) -> None:
         if rows:
@@ -311,4 +343,4 @@ class Journal:
 
 
 def _new_batch() -> Batch:
-    return Batch(events=[], asks=[], messages=[], runs=[], frames=[], starts=[])
+    return Batch(events=[], asks=[], messages=[], runs=[], frames=[], starts=[], usage=[])

@@ -40,7 +40,7 @@ from handrail.sessions.asking import OnAsk
 from handrail.sessions.guards.notifications import Notify
 from handrail.sessions.guards.watch import Limits
 from handrail.sessions.hooks import Hook
-from handrail.sessions.household import Household
+from handrail.sessions.household import Host, Household
 from handrail.sessions.launching import (
     SessionSettings,
     changed,
@@ -54,7 +54,18 @@ from handrail.sessions.session import PYTHON, Session
 from handrail.sessions.sitting import Attachments
 from handrail.sessions.tidying import Tidying
 from handrail.sessions.tools import Tool
-from handrail.store.base import NOT_ARCHIVED, AskRow, AskRowState, Hit, Retention, SessionFilter, SessionRow, Store
+from handrail.store.base import (
+    NOT_ARCHIVED,
+    AskRow,
+    AskRowState,
+    Hit,
+    Retention,
+    SessionFilter,
+    SessionRow,
+    Store,
+    UsageKey,
+    UsageRow,
+)
 
 if TYPE_CHECKING:
     from handrail.sessions.adoption import Adoptable
@@ -79,11 +90,13 @@ class Manager:
         limits: Limits = NO_LIMITS,
         notify: Sequence[Notify] = (),
         retention: Retention | None = None,
+        host: Host | None = None,
     ) -> None:
         self.store = store
         self.places = places
+        self.limits = limits
         self._env = dict(env or {})
-        self._house = Household(store, places, env=self._env, limits=limits, notify=notify)
+        self._house = Household(store, places, env=self._env, limits=limits, notify=notify, host=host)
         self._retention = retention
         self._tidying: asyncio.Task[None] | None = None
         self._closed = False
@@ -97,17 +110,20 @@ class Manager:
         limits: Limits = NO_LIMITS,
         notify: Sequence[Notify] = (),
         retention: Retention | None = None,
+        host: Host | None = None,
     ) -> Manager:
         """A manager over the embedded store of this user.
 
         `env` is added to the environment of every CLI; `limits` hold for all sessions, `notify` says who is told of
-        what happens in them, and what `retention` does not keep is removed once a day.
+        what happens in them, and what `retention` does not keep is removed once a day. Sessions that are resumed as
+        they were live with the `host`, if there is one: the hub of this machine.
         """
         from handrail.store.place import store_path
         from handrail.store.sqlite import SqliteStore
 
         places = places or Places.of_user(os.environ)
-        return cls(SqliteStore(store_path(places)), places, env=env, limits=limits, notify=notify, retention=retention)
+        store = SqliteStore(store_path(places))
+        return cls(store, places, env=env, limits=limits, notify=notify, retention=retention, host=host)
 
     # ------------------------------------------------------------ life
 
@@ -218,6 +234,17 @@ class Manager:
     ) -> list[SessionRow]:
         """Sessions, the latest first."""
         return await self.store.list_sessions(which, limit=limit, before=before)
+
+    async def count(self, which: SessionFilter = NOT_ARCHIVED) -> dict[str, int]:
+        """How many of these sessions have each status."""
+        return await self.store.count_sessions(which)
+
+    async def usage(self, *, since: float = 0.0, by: Sequence[UsageKey] = ("day",)) -> Sequence[UsageRow]:
+        """What was used since a time: tokens, dollars and runs, summed up by day, model, session, or several of them.
+
+        A day is that of the place where the session ran.
+        """
+        return await self.store.usage(since=since, by=by)
 
     async def asks(self, states: Sequence[AskRowState] = ("pending",)) -> Sequence[AskRow]:
         """The asks of all sessions, oldest first."""

@@ -64,8 +64,11 @@ class HereSeat:
         self._engine.rename(title, by=by)
         await self._engine.journal.stored()
 
-    def subscribe(self, after: int, *, deltas: bool, follow: bool) -> AsyncGenerator[Item, None]:
-        return self._feed.read(after, deltas=deltas, follow=follow)
+    def subscribe(
+        self, after: int, *, deltas: bool, follow: bool, until_given_up: bool = False
+    ) -> AsyncGenerator[Item, None]:
+        move = self._feed.moves if until_given_up else None
+        return self._feed.read(after, deltas=deltas, follow=follow, until_move_after=move)
 
 
 class ThereSeat:
@@ -104,8 +107,10 @@ class ThereSeat:
     async def rename(self, title: str, *, by: str) -> None:
         await self._call("rename", title=title, by=by)
 
-    async def subscribe(self, after: int, *, deltas: bool, follow: bool) -> AsyncGenerator[Item, None]:
-        params = {"after": after, "deltas": deltas, "follow": follow}
+    async def subscribe(
+        self, after: int, *, deltas: bool, follow: bool, until_given_up: bool = False
+    ) -> AsyncGenerator[Item, None]:
+        params = {"after": after, "deltas": deltas, "follow": follow, "until_given_up": until_given_up}
         stream = self._link.stream(self._session_id, "subscribe", params, into=msgspec.Raw)
         async with aclosing(stream) as items:
             async for item in items:
@@ -142,6 +147,7 @@ class SeatServer:
             int(params.get("after", 0)),
             deltas=bool(params.get("deltas", True)),
             follow=bool(params.get("follow", True)),
+            until_given_up=bool(params.get("until_given_up", False)),
         )
         async with aclosing(items):
             async for item in items:

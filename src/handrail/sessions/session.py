@@ -51,7 +51,10 @@ class Seat(Protocol):
 
     async def rename(self, title: str, *, by: str) -> None: ...
 
-    def subscribe(self, after: int, *, deltas: bool, follow: bool) -> AsyncGenerator[Item, None]: ...
+    def subscribe(
+        self, after: int, *, deltas: bool, follow: bool, until_given_up: bool = False
+    ) -> AsyncGenerator[Item, None]:
+        """As of a session; with `until_given_up` only for as long as it lives there."""
 
 
 class Housekeeper(Protocol):
@@ -66,7 +69,7 @@ class Housekeeper(Protocol):
         """Resume the session in this process, unless it lives already."""
 
     def stored_items(self, session_id: str, after: int, *, deltas: bool, follow: bool) -> AsyncGenerator[Item, None]:
-        """The journal, and what this process adds to it."""
+        """The journal, and what is added to it, by this process or by another that takes the session."""
 
     async def export(self, session_id: str, format: str) -> str: ...
 
@@ -102,17 +105,18 @@ class Session:
         seat = await self._keeper.seat(self.id)
         return seat is not None and seat.is_mine
 
-    async def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        """Events behind number `after`."""
-        return [decode_event(row.body) for row in await self._store.read(self.id, after=after, limit=limit)]
+    async def events(self, *, after: int = 0, before: int | None = None, limit: int = 1000) -> list[Event]:
+        """Events behind number `after`, in order; with `before`, the last ones of those below it."""
+        rows = await self._store.read(self.id, after=after, before=before, limit=limit)
+        return [decode_event(row.body) for row in rows]
 
     async def subscribe(
         self, after: int = 0, *, deltas: bool = True, follow: bool = True
     ) -> AsyncGenerator[Item, None]:
         """Every event behind number `after`, without gap or duplicate, with deltas of what is being written between.
 
-        Ends at the last event with `follow=False`. Otherwise it goes on until you leave, or until the process ends
-        that owns the session, if that is another one.
+        Ends at the last event with `follow=False`. Otherwise it goes on until you leave, whichever process takes the
+        session meanwhile; but if another one owned it when you came, it ends with that.
         """
         seat = await self._keeper.seat(self.id)
         if seat is None or seat.is_mine or not follow:

@@ -12,6 +12,8 @@ from handrail.store.base import AskRow, Batch, EventRow, Lease, MessageRow, RunR
 from handrail.store.frame_blocks import pack_frames, store_frames
 from handrail.store.leases import why_not
 from handrail.store.rows import encodable
+from handrail.store.usage_rows import store_usage
+from handrail.store.watching import Changed
 from handrail.store.writer import Operation
 
 __all__ = ["Append"]
@@ -95,17 +97,21 @@ class Append(Operation[None]):
             connection.executemany(_UPSERT_RUN, [_run_values(session_id, row) for row in batch.runs])
         if batch.starts:
             connection.executemany(_ADD_START, [_start_values(session_id, row) for row in batch.starts])
+        if batch.usage:
+            store_usage(connection, session_id, batch.usage)
         store_artefacts(connection, session_id, (*self._events, *self._asks, *self._messages))
 
-    def woken(self) -> tuple[str, int]:
-        return self._lease.session_id, self._last_seq
+    def woken(self) -> Changed:
+        return Changed(self._lease.session_id, self._last_seq, self.number)
 
     def _advance(self, connection: sqlite3.Connection) -> None:
         """Check the lease and the numbers, and take the next ones, in one statement: nothing is written if it fails."""
         batch = self._batch
         lease = self._lease
-        changes = ["last_seq = last_seq + ?", "last_frame = last_frame + ?", *(f"{name} = ?" for name in batch.session)]
-        values: list[Any] = [len(batch.events), len(batch.frames), *map(_column_value, batch.session.values())]
+        changes = ["last_seq = last_seq + ?", "last_frame = last_frame + ?", "changed = ?"]
+        changes += [f"{name} = ?" for name in batch.session]
+        values: list[Any] = [len(batch.events), len(batch.frames), self.number]
+        values += map(_column_value, batch.session.values())
         condition = "id = ? AND fence = ? AND owner = ?"
         values += (lease.session_id, lease.fence, lease.owner)
         if batch.events:

@@ -7,7 +7,8 @@ Five promises hold for every store, and `handrail.testing.run_store_conformance`
 * **read after**: what `read` gives after a number is everything behind it, in order, once.
 * **decide once**: of any number of decisions on an ask, exactly one is stored.
 * **lease**: one holder at a time; each new lease has a higher fence than all before.
-* **wake**: whoever watches is called after every append, once what was appended can be read.
+* **wake**: whoever watches is called after every append, once what was appended can be read, also if it was another
+  process that appended.
 """
 
 from __future__ import annotations
@@ -17,28 +18,39 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from handrail.store.access import AccessStore, AuditRow, KeptReply, TokenKind, TokenRow
+
 __all__ = [
     "AskRow",
     "AskRowState",
+    "AuditRow",
     "Batch",
     "DecisionRow",
     "EventRow",
     "FrameRow",
     "Hit",
+    "KeptReply",
     "Lease",
     "MessageRow",
     "MessageState",
     "Pruned",
     "Retention",
     "RunRow",
+    "RunUsageRow",
     "SessionFilter",
     "SessionRow",
     "StartRow",
     "Store",
+    "TokenKind",
+    "TokenRow",
+    "UsageKey",
+    "UsageRow",
+    "Watcher",
 ]
 
 AskRowState: TypeAlias = Literal["pending", "decided", "sent", "cancelled", "expired", "lost", "unsent", "resumed"]
 MessageState: TypeAlias = Literal["queued", "sent", "started", "answered", "dropped", "lost"]
+UsageKey: TypeAlias = Literal["day", "model", "session"]
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +96,34 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     completed_at: float | None = None
     ok: bool | None = None
     cost_usd: float = 0.0
+
+
+class RunUsageRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run used of one model, by the time it was over. `day` is that day where it ran, as in 2026-01-31."""
+
+    run: int
+    model: str
+    at: float
+    day: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float = 0.0
+
+
+class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What was used in all, of one day, model or session, or of what else was asked for; the others are empty."""
+
+    day: str = ""
+    model: str = ""
+    session_id: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float = 0.0
+    runs: int = 0
 
 
 class AskRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,7 +188,7 @@ class StartRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Batch(msgspec.Struct, kw_only=True):
-    """What is stored in one step. Rows of asks, messages and runs replace those of the same key.
+    """What is stored in one step. Rows of asks, messages, runs and usage replace those of the same key.
 
     A decision stays whatever is stored afterwards: a row does not make an ask pending again, nor change its answer.
     """
@@ -159,6 +199,7 @@ class Batch(msgspec.Struct, kw_only=True):
     runs: Sequence[RunRow] = ()
     frames: Sequence[FrameRow] = ()
     starts: Sequence[StartRow] = ()
+    usage: Sequence[RunUsageRow] = ()
     session: dict[str, Any] = msgspec.field(default_factory=dict)
     """Columns of the session to set: title, cli_session_id, status, model, cost_usd, settings, updated_at."""
     durable: bool = False
@@ -182,6 +223,8 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str | None = None
     status: tuple[str, ...] = ()
     cli_session_id: str | None = None
+    text: str = ""
+    """What the title or the directory contains, or the id begins with, in small or large letters."""
 
 
 NOT_ARCHIVED = SessionFilter()
@@ -217,11 +260,12 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Watcher: TypeAlias = Callable[[str, int], None]
-"""Called on the event loop with a session's id and the number of its last event."""
+"""Called on the event loop with a session's id and the number of its last event; with 0 when it was deleted."""
 
 
-class Store(Protocol):
-    """Sessions, their journals, asks and messages. Every method may raise `StoreError`, which says what to do."""
+class Store(AccessStore, Protocol):
+    """Sessions, their journals, asks and messages, and what the hub keeps. Every method may
+    raise `StoreError`, which says what to do."""
 
     async def open(self) -> None:
         """Open the store, and bring its tables up to date."""
@@ -240,6 +284,9 @@ class Store(Protocol):
         self, which: SessionFilter = NOT_ARCHIVED, *, limit: int = 100, before: tuple[float, str] | None = None
     ) -> list[SessionRow]:
         """Latest first (by `updated_at`, then id); `before` is that pair of the last row of the page before."""
+
+    async def count_sessions(self, which: SessionFilter = NOT_ARCHIVED) -> dict[str, int]:
+        """How many of these sessions have each status; a status that none has is left out."""
 
     async def find_sessions(self, reference: str, *, limit: int = 10) -> list[SessionRow]:
         """Sessions whose id, or whose CLI session id (now or earlier), is or begins with `reference`."""
@@ -266,8 +313,10 @@ class Store(Protocol):
     async def append(self, lease: Lease, batch: Batch) -> None:
         """Store a batch. Its events must follow the last one. Raises `Fenced` if the lease is not the latest."""
 
-    async def read(self, session_id: str, *, after: int = 0, limit: int = 1000) -> list[EventRow]:
-        """Up to `limit` events behind number `after`, in order."""
+    async def read(
+        self, session_id: str, *, after: int = 0, before: int | None = None, limit: int = 1000
+    ) -> list[EventRow]:
+        """Up to `limit` events behind number `after`, in order; with `before`, the last ones of those below it."""
 
     async def runs(self, session_id: str) -> list[RunRow]: ...
 
@@ -278,6 +327,12 @@ class Store(Protocol):
 
     async def spent(self, *, since: float, session_id: str | None = None) -> float:
         """What completed runs have cost since then, in US dollars."""
+
+    async def usage(self, *, since: float = 0.0, by: Sequence[UsageKey] = ("day",)) -> list[UsageRow]:
+        """What runs that were completed since then have used, summed up by these keys (all in one for none of them).
+
+        In the order of the keys.
+        """
 
     # asks and messages
 
@@ -299,7 +354,11 @@ class Store(Protocol):
     # readers
 
     def watch(self, watcher: Watcher, *, session_id: str | None = None) -> Callable[[], None]:
-        """Call `watcher` after each append, of one session or of all; returns what ends that."""
+        """Call `watcher` after each append, of one session or of all; returns what ends that.
+
+        It also hears of sessions that are made, changed, taken, given up and deleted; of what other processes do, about
+        a second later. It may be called more often than that.
+        """
 
     async def search(self, text: str, *, limit: int = 50) -> list[Hit]:
         """Events and titles that contain all words of `text` (the last one may be unfinished), best first."""

@@ -13,6 +13,7 @@ from handrail.store.copying import copy_database, free_name, sync, sync_director
 from handrail.store.faults import explained, unavailable
 from handrail.store.migrations import Migration, check_version, migrate, version_of
 from handrail.store.place import SIDE_FILES, OpenLock
+from handrail.store.rows import FOLD
 from handrail.store.schema import APPLICATION_ID
 
 __all__ = ["connect", "connect_reader", "connect_writer", "make_current"]
@@ -38,7 +39,9 @@ def connect_writer(path: str, *, timeout: float) -> sqlite3.Connection:
 
 def connect_reader(path: str, *, timeout: float) -> sqlite3.Connection:
     """A connection that can read, and move the log into the database, but not write."""
-    return _connect_with(path, timeout, "query_only = ON", "synchronous = NORMAL")
+    connection = _connect_with(path, timeout, "query_only = ON", "synchronous = NORMAL")
+    connection.create_function(FOLD, 1, str.casefold, deterministic=True)
+    return connection
 
 
 def _connect_with(path: str, timeout: float, *settings: str) -> sqlite3.Connection:

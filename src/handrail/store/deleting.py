@@ -11,7 +11,7 @@ from handrail.store.search import Index
 __all__ = ["begin_deletion", "pending_deletions", "remove_some"]
 
 _SLICE = 500
-_SMALL_TABLES = ("cli_sessions", "runs", "asks", "messages", "starts")
+_SMALL_TABLES = ("cli_sessions", "runs", "asks", "messages", "starts", "usage")
 _LARGE_TABLES = (("events", "seq"), ("frames", "first"))
 
 

@@ -1,4 +1,4 @@
-"""The running parts of an SQLite store: its lock, its writer, its readers, and the checkpoints between them."""
+"""The running parts of an SQLite store: its lock, its writer, its readers, and its look at others."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from handrail.store.changes import next_number
 from handrail.store.database import connect_reader, connect_writer, make_current
 from handrail.store.migrations import Migration
+from handrail.store.neighbours import Neighbours
 from handrail.store.place import OpenLock, make_private, prepare_place
 from handrail.store.reading import Readers
 from handrail.store.search import Index
@@ -37,6 +39,7 @@ class Engine:
         migrations: Sequence[Migration],
         filesystem_of: Callable[[str], str],
         full_text: bool,
+        between_looks: float,
     ) -> None:
         self.path = path
         self.watchers = Watchers()
@@ -45,7 +48,15 @@ class Engine:
         self._migrations = migrations
         self._filesystem_of = filesystem_of
         self._lock = OpenLock(path, timeout=lock_timeout)
-        self._writer = Writer(path, self._connect_writer, self.watchers, after_commit=self._count_commit)
+        self._neighbours = Neighbours(self.connect_reader, self.watchers, between_looks=between_looks)
+        self._writer = Writer(
+            path,
+            self._connect_writer,
+            self.watchers,
+            next_number=next_number,
+            before_commit=self._neighbours.made,
+            after_commit=self._count_commit,
+        )
         self._readers = Readers(path, self.connect_reader)
         self._state_lock = threading.Lock()
         self._is_open = False
@@ -88,11 +99,13 @@ class Engine:
                 self._lock.release()
                 raise
             self._readers.start()
+            self._neighbours.open()
             self._is_open = True
 
     def _close(self) -> None:
         with self._state_lock:
             self._is_open = False
+            self._neighbours.close()
             self._readers.stop()
             self._writer.stop()
             self._lock.release()
@@ -104,6 +117,7 @@ class Engine:
                 connection.execute("BEGIN IMMEDIATE")
                 self.index.make(connection)
                 connection.execute("COMMIT")
+            self._neighbours.remember(connection)
         except BaseException:
             connection.close()
             raise

@@ -11,13 +11,20 @@ from handrail.store.reading import snapshot
 __all__ = ["read_events", "read_runs", "read_starts", "spent"]
 
 
-def read_events(connection: sqlite3.Connection, session_id: str, after: int, limit: int) -> list[EventRow]:
+_EVENTS = "SELECT seq, at, type, run, body, cuts FROM events WHERE session_id = ? AND seq > ?"
+
+
+def read_events(
+    connection: sqlite3.Connection, session_id: str, after: int, before: int | None, limit: int
+) -> list[EventRow]:
     with snapshot(connection):
         fetch = fetcher(connection)
-        rows = connection.execute(
-            "SELECT seq, at, type, run, body, cuts FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-            (session_id, after, limit),
-        ).fetchall()
+        if before is None:
+            statement = f"{_EVENTS} ORDER BY seq LIMIT ?"
+            rows = connection.execute(statement, (session_id, after, limit)).fetchall()
+        else:
+            statement = f"{_EVENTS} AND seq < ? ORDER BY seq DESC LIMIT ?"
+            rows = connection.execute(statement, (session_id, after, before, limit)).fetchall()[::-1]
         return [
             EventRow(seq=seq, at=at, type=kind, run=run, body=unpack(body, cuts, fetch))
             for seq, at, kind, run, body, cuts in rows

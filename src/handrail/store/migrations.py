@@ -12,7 +12,9 @@ from typing import TypeAlias
 
 from handrail.errors import StoreError, StoreTooNew
 from handrail.store.faults import store_error
+from handrail.store.hub_schema import HUB_TABLES
 from handrail.store.schema import APPLICATION_ID, TABLES
+from handrail.store.usage_rows import fill_usage
 
 __all__ = ["MIGRATIONS", "SCHEMA_VERSION", "Migration", "check_version", "migrate"]
 
@@ -26,7 +28,13 @@ def create_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_tables,)
+def add_what_the_hub_keeps(connection: sqlite3.Connection) -> None:
+    for statement in HUB_TABLES:
+        connection.execute(statement)
+    fill_usage(connection)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_tables, add_what_the_hub_keeps)
 SCHEMA_VERSION = len(MIGRATIONS)
 
 

@@ -8,7 +8,10 @@ from typing import Any
 
 from handrail.store.base import SessionRow
 
-__all__ = ["SESSION_COLUMNS", "encodable", "placeholders", "session_of"]
+__all__ = ["FOLD", "SESSION_COLUMNS", "encodable", "placeholders", "session_of"]
+
+FOLD = "fold"
+"""The function of connections that read which makes small and large letters the same, in every language."""
 
 SESSION_COLUMNS = (
     "id, cwd, created_at, updated_at, title, cli_session_id, status, archived, forked_from, model, cost_usd, settings, "

@@ -80,7 +80,8 @@ class Index:
 
 def search(connection: sqlite3.Connection, text: str, limit: int, *, indexed: bool) -> list[Hit]:
     """Titles first, then events: the best first with an index, the latest first without."""
-    words = [word for word in encodable(text).split() if any(map(str.isalnum, word))]
+    # A null character would end the query in the middle of a word.
+    words = [word for word in encodable(text).replace("\0", " ").split() if any(map(str.isalnum, word))]
     if not words:
         return []
     hits = _titles(connection, words, limit)

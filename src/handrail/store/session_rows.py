@@ -8,9 +8,9 @@ from typing import Any
 from handrail.errors import SessionNotFound, StoreError
 from handrail.store.appending import remember_cli_session
 from handrail.store.base import SessionFilter, SessionRow
-from handrail.store.rows import SESSION_COLUMNS, encodable, exists, placeholders, session_of
+from handrail.store.rows import FOLD, SESSION_COLUMNS, encodable, exists, placeholders, session_of
 
-__all__ = ["change_session", "create_session", "find_sessions", "get_session", "list_sessions"]
+__all__ = ["change_session", "count_sessions", "create_session", "find_sessions", "get_session", "list_sessions"]
 
 _CHANGEABLE = frozenset({"title", "archived"})
 
@@ -19,6 +19,7 @@ def create_session(connection: sqlite3.Connection, row: SessionRow) -> None:
     taken = connection.execute("SELECT 1 FROM deletions WHERE session_id = ?", (row.id,)).fetchone()
     if taken or exists(connection, row.id):
         raise StoreError(f"there is a session {row.id} already")
+    connection.execute("DELETE FROM gone WHERE session_id = ?", (row.id,))
     connection.execute(
         "INSERT INTO sessions (id, cwd, created_at, updated_at, title, cli_session_id, status, archived, forked_from, "
         "model, cost_usd, settings) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -60,6 +61,12 @@ def list_sessions(
     return [session_of(row) for row in connection.execute(statement, (*values, limit))]
 
 
+def count_sessions(connection: sqlite3.Connection, which: SessionFilter) -> dict[str, int]:
+    conditions, values = _conditions(which)
+    statement = f"SELECT status, count(*) FROM sessions WHERE {' AND '.join(conditions)} GROUP BY status"  # noqa: S608
+    return dict(connection.execute(statement, values).fetchall())
+
+
 def _conditions(which: SessionFilter) -> tuple[list[str], list[Any]]:
     conditions = ["TRUE"]
     values: list[Any] = []
@@ -71,6 +78,9 @@ def _conditions(which: SessionFilter) -> tuple[list[str], list[Any]]:
     if which.status:
         conditions.append(f"status IN ({placeholders(which.status)})")
         values += which.status
+    if text := encodable(which.text).strip().casefold():
+        conditions.append(f"(instr({FOLD}(title), ?) OR instr({FOLD}(cwd), ?) OR substr({FOLD}(id), 1, ?) = ?)")
+        values += (text, text, len(text), text)
     return conditions, values
 
 

@@ -8,17 +8,19 @@ from functools import partial
 from typing import Any
 
 from handrail.errors import StoreError
-from handrail.store import deciding, journal_rows, leases, session_rows, upkeep
+from handrail.store import access_rows, deciding, journal_rows, leases, session_rows, upkeep
 from handrail.store.appending import Append
 from handrail.store.base import (
     NOT_ARCHIVED,
     AskRow,
     AskRowState,
+    AuditRow,
     Batch,
     DecisionRow,
     EventRow,
     FrameRow,
     Hit,
+    KeptReply,
     Lease,
     MessageRow,
     MessageState,
@@ -28,26 +30,34 @@ from handrail.store.base import (
     SessionFilter,
     SessionRow,
     StartRow,
+    TokenRow,
+    UsageKey,
+    UsageRow,
     Watcher,
 )
+from handrail.store.changes import Change
 from handrail.store.engine import Engine
 from handrail.store.filesystems import filesystem_type
 from handrail.store.frame_blocks import read_frames
 from handrail.store.migrations import MIGRATIONS, Migration
 from handrail.store.search import search
+from handrail.store.usage_rows import read_usage
 from handrail.store.writer import Call
 
 __all__ = ["SqliteStore"]
 
 LOCK_TIMEOUT = 10.0
 """How long to wait for other processes, in seconds."""
+BETWEEN_LOOKS = 0.5
+"""How often to look for what other processes have stored while somebody watches, in seconds."""
 
 
 class SqliteStore:
     """A `Store` in one file.
 
     `lock_timeout` is how long it waits for other processes before it raises `StoreLocked`. The rest is for tests:
-    the steps that make the tables, what tells the type of a file system, and whether to use a full-text index.
+    the steps that make the tables, what tells the type of a file system, whether to use a full-text index, and how
+    often to look for what others have stored.
     """
 
     def __init__(
@@ -58,6 +68,7 @@ class SqliteStore:
         migrations: Sequence[Migration] = MIGRATIONS,
         filesystem_of: Callable[[str], str] = filesystem_type,
         full_text: bool = True,
+        between_looks: float = BETWEEN_LOOKS,
     ) -> None:
         self._engine = Engine(
             os.path.abspath(path),
@@ -65,6 +76,7 @@ class SqliteStore:
             migrations=migrations,
             filesystem_of=filesystem_of,
             full_text=full_text,
+            between_looks=between_looks,
         )
 
     @property
@@ -88,7 +100,7 @@ class SqliteStore:
     # ------------------------------------------------------------ sessions
 
     async def create_session(self, row: SessionRow) -> None:
-        await self._engine.write(partial(session_rows.create_session, row=row))
+        await self._engine.run(Change(row.id, partial(session_rows.create_session, row=row)))
 
     async def get_session(self, session_id: str) -> SessionRow | None:
         return await self._engine.read(partial(session_rows.get_session, session_id=session_id))
@@ -98,11 +110,15 @@ class SqliteStore:
     ) -> list[SessionRow]:
         return await self._engine.read(partial(session_rows.list_sessions, which=which, limit=limit, before=before))
 
+    async def count_sessions(self, which: SessionFilter = NOT_ARCHIVED) -> dict[str, int]:
+        return await self._engine.read(partial(session_rows.count_sessions, which=which))
+
     async def find_sessions(self, reference: str, *, limit: int = 10) -> list[SessionRow]:
         return await self._engine.read(partial(session_rows.find_sessions, reference=reference, limit=limit))
 
     async def change_session(self, session_id: str, **columns: Any) -> None:
-        await self._engine.write(partial(session_rows.change_session, session_id=session_id, columns=columns))
+        change = partial(session_rows.change_session, session_id=session_id, columns=columns)
+        await self._engine.run(Change(session_id, change))
 
     async def delete_session(self, session_id: str) -> None:
         await upkeep.delete_session(self._engine, session_id)
@@ -112,23 +128,23 @@ class SqliteStore:
     async def acquire(
         self, session_id: str, owner: str, *, now: float, ttl: float | None = None, force: bool = False
     ) -> Lease:
-        return await self._engine.write(
-            partial(leases.acquire, session_id=session_id, owner=owner, now=now, ttl=ttl, force=force)
-        )
+        acquire = partial(leases.acquire, session_id=session_id, owner=owner, now=now, ttl=ttl, force=force)
+        return await self._engine.run(Change(session_id, acquire))
 
     async def renew(self, lease: Lease, *, until: float) -> Lease:
         return await self._engine.write(partial(leases.renew, lease=lease, until=until))
 
     async def release(self, lease: Lease) -> None:
-        await self._engine.write(partial(leases.release, lease=lease))
+        await self._engine.run(Change(lease.session_id, partial(leases.release, lease=lease)))
 
     async def append(self, lease: Lease, batch: Batch) -> None:
         await self._engine.run(Append(lease, batch))
 
-    async def read(self, session_id: str, *, after: int = 0, limit: int = 1000) -> list[EventRow]:
-        return await self._engine.read(
-            partial(journal_rows.read_events, session_id=session_id, after=after, limit=limit)
-        )
+    async def read(
+        self, session_id: str, *, after: int = 0, before: int | None = None, limit: int = 1000
+    ) -> list[EventRow]:
+        query = partial(journal_rows.read_events, session_id=session_id, after=after, before=before, limit=limit)
+        return await self._engine.read(query)
 
     async def runs(self, session_id: str) -> list[RunRow]:
         return await self._engine.read(partial(journal_rows.read_runs, session_id=session_id))
@@ -141,6 +157,9 @@ class SqliteStore:
 
     async def spent(self, *, since: float, session_id: str | None = None) -> float:
         return await self._engine.read(partial(journal_rows.spent, since=since, session_id=session_id))
+
+    async def usage(self, *, since: float = 0.0, by: Sequence[UsageKey] = ("day",)) -> list[UsageRow]:
+        return await self._engine.read(partial(read_usage, since=since, by=by))
 
     # ------------------------------------------------------------ asks and messages
 
@@ -156,6 +175,48 @@ class SqliteStore:
 
     async def messages(self, session_id: str, *, states: Sequence[MessageState] = ()) -> list[MessageRow]:
         return await self._engine.read(partial(deciding.read_messages, session_id=session_id, states=states))
+
+    # ------------------------------------------------------------ access
+
+    async def add_token(self, row: TokenRow) -> None:
+        await self._engine.run(Call(partial(access_rows.add_token, row=row), durable=True))
+
+    async def tokens(self) -> list[TokenRow]:
+        return await self._engine.read(access_rows.read_tokens)
+
+    async def token_by_hash(self, secret_hash: str) -> TokenRow | None:
+        return await self._engine.read(partial(access_rows.token_by_hash, secret_hash=secret_hash))
+
+    async def touch_token(self, token_id: str, at: float) -> None:
+        await self._engine.write(partial(access_rows.touch_token, token_id=token_id, at=at))
+
+    async def revoke_token(self, token_id: str, at: float) -> bool:
+        # After a power cut, too, it must stay revoked.
+        return await self._engine.run(Call(partial(access_rows.revoke_token, token_id=token_id, at=at), durable=True))
+
+    async def audit(self, row: AuditRow) -> None:
+        await self._engine.write(partial(access_rows.add_audit, row=row))
+
+    async def audit_log(
+        self, *, before: int | None = None, limit: int = 100, session_id: str | None = None
+    ) -> list[AuditRow]:
+        return await self._engine.read(
+            partial(access_rows.read_audit, before=before, limit=limit, session_id=session_id)
+        )
+
+    async def begin_reply(self, begun: KeptReply, *, forget_before: float) -> KeptReply | None:
+        return await self._engine.write(partial(access_rows.begin_reply, begun=begun, forget_before=forget_before))
+
+    async def keep_reply(self, reply: KeptReply) -> None:
+        await self._engine.write(partial(access_rows.keep_reply, reply=reply))
+
+    async def drop_reply(self, caller: str, key: str) -> None:
+        await self._engine.write(partial(access_rows.drop_reply, caller=caller, key=key))
+
+    async def forget_replies(self, *, before: float, unfinished_before: float | None = None) -> int:
+        return await self._engine.write(
+            partial(access_rows.forget_replies, before=before, unfinished_before=unfinished_before)
+        )
 
     # ------------------------------------------------------------ readers
 

@@ -10,8 +10,10 @@ from functools import partial
 from typing import Any
 
 from handrail.errors import StoreError, StoreUnavailable
+from handrail.store.access_rows import forget_replies, forget_tokens
 from handrail.store.artefacts import content_of
 from handrail.store.base import Pruned, Retention
+from handrail.store.changes import Change, forget_gone
 from handrail.store.copying import copy_database
 from handrail.store.deleting import begin_deletion, pending_deletions, remove_some
 from handrail.store.engine import Engine
@@ -20,13 +22,15 @@ from handrail.store.migrations import version_of
 
 __all__ = ["backup", "catch_up", "check", "delete_session", "prune", "statistics"]
 
+REPLIES_DAYS = 1
+DEAD_TOKENS_DAYS = 90
 _DAY = 86_400.0
 _SLICE = 200
 _VACUUM_PAGES = 1_000
 _MOMENT_MS = 50
 _ATTEMPTS = 20
 _PAUSE = 0.05
-_TABLES = ("sessions", "runs", "events", "asks", "messages", "artefacts", "starts")
+_TABLES = ("sessions", "runs", "events", "asks", "messages", "artefacts", "starts", "usage", "tokens", "audit")
 
 
 async def backup(engine: Engine, path: str) -> None:
@@ -52,7 +56,7 @@ def _backup(engine: Engine, path: str) -> None:
 
 async def delete_session(engine: Engine, session_id: str) -> None:
     """Remove a session and everything of it."""
-    await engine.write(partial(begin_deletion, session_id=session_id))
+    await engine.run(Change(session_id, partial(begin_deletion, session_id=session_id)))
     await _finish_deletion(engine, session_id)
 
 
@@ -84,6 +88,7 @@ async def prune(engine: Engine, retention: Retention, now: float) -> Pruned:
     if retention.max_bytes is not None:
         frames += await _shrink_frames(engine, retention.max_bytes)
         sessions += await _shrink_sessions(engine, retention.max_bytes)
+    await engine.write(partial(_forget_what_is_past, now=now))
     await catch_up(engine)
     await _give_space_back(engine)
     return Pruned(
@@ -93,6 +98,13 @@ async def prune(engine: Engine, retention: Retention, now: float) -> Pruned:
         bytes_before=bytes_before,
         bytes_after=_bytes_on_disk(engine.path),
     )
+
+
+def _forget_what_is_past(connection: sqlite3.Connection, now: float) -> None:
+    """What nobody asks for any more, whatever else is kept."""
+    forget_replies(connection, before=now - REPLIES_DAYS * _DAY, unfinished_before=None)
+    forget_tokens(connection, before=now - DEAD_TOKENS_DAYS * _DAY)
+    forget_gone(connection, before=now - _DAY)
 
 
 async def _prune_frames(engine: Engine, before: float) -> int:

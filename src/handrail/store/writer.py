@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from handrail.errors import HandrailError, StoreError, StoreUnavailable
 from handrail.store.faults import explained, is_locked, store_error
-from handrail.store.watching import Watchers
+from handrail.store.watching import Changed, Watchers
 
 __all__ = ["Call", "Operation", "Writer"]
 
@@ -37,6 +37,8 @@ class Operation(ABC, Generic[T]):
     """Whether it must survive a power cut."""
     revocable = False
     """Whether it is left undone if whoever submitted it went away before it began."""
+    number = 0
+    """The number of its transaction, for what it changes: above those of all transactions before."""
 
     def prepare(self) -> None:
         """What can be done before the transaction, and should not keep others waiting inside it."""
@@ -45,8 +47,8 @@ class Operation(ABC, Generic[T]):
     def apply(self, connection: sqlite3.Connection) -> T:
         """Do it. May happen again if the transaction was undone."""
 
-    def woken(self) -> tuple[str, int] | None:
-        """The session that those who watch should look at again once it is stored, and its last event."""
+    def woken(self) -> Changed | None:
+        """The session that those who watch should look at again once it is stored. Known once it was applied."""
         return None
 
 
@@ -84,11 +86,15 @@ class Writer:
         connect: Callable[[], sqlite3.Connection],
         watchers: Watchers,
         *,
+        next_number: Callable[[sqlite3.Connection], int] = lambda connection: 0,
+        before_commit: Callable[[Changed], None] = lambda change: None,
         after_commit: Callable[[], None] = lambda: None,
     ) -> None:
         self._path = path
         self._connect = connect
         self._watchers = watchers
+        self._next_number = next_number
+        self._before_commit = before_commit
         self._after_commit = after_commit
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -171,7 +177,11 @@ class Writer:
     ) -> list[Outcome]:
         self._set_sync(connection, any(operation.durable for operation in operations))
         connection.execute("BEGIN IMMEDIATE")
-        outcomes = [_applied(operation, connection) for operation in operations]
+        number = self._next_number(connection)
+        outcomes = [_applied(operation, connection, number) for operation in operations]
+        for operation, outcome in zip(operations, outcomes, strict=True):
+            if change := _change(operation, outcome):
+                self._before_commit(change)
         connection.execute("COMMIT")
         return outcomes
 
@@ -190,8 +200,8 @@ class Writer:
         results: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Outcome]]] = {}
         for waiting, outcome in zip(group, outcomes, strict=True):
             results.setdefault(waiting.loop, []).append((waiting.future, outcome))
-            if not isinstance(outcome, Exception) and (woken := waiting.operation.woken()):
-                wakes[woken[0]] = woken[1]
+            if change := _change(waiting.operation, outcome):
+                wakes[change.session_id] = change.last_seq
         loops = {**results, **dict.fromkeys(self._watchers.loops(), ())} if wakes else results
         for loop in loops:
             try:
@@ -227,7 +237,12 @@ def _prepared(waiting: _Waiting) -> Exception | None:
     return None
 
 
-def _applied(operation: Operation[Any], connection: sqlite3.Connection) -> Outcome:
+def _change(operation: Operation[Any], outcome: Outcome) -> Changed | None:
+    return None if isinstance(outcome, Exception) else operation.woken()
+
+
+def _applied(operation: Operation[Any], connection: sqlite3.Connection, number: int) -> Outcome:
+    operation.number = number
     try:
         return operation.apply(connection)
     except HandrailError as refusal:

@@ -22,12 +22,18 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from handrail.store.base import Store
-from handrail.testing._store_checks import journal, leases_and_asks, sessions
+from handrail.testing._store_checks import access, journal, leases_and_asks, sessions, watching
 from handrail.testing._store_checks.support import Check, Handles
 
 __all__ = ["run_store_conformance", "store_checks"]
 
-_CHECKS: tuple[Check, ...] = (*journal.CHECKS, *leases_and_asks.CHECKS, *sessions.CHECKS)
+_CHECKS: tuple[Check, ...] = (
+    *journal.CHECKS,
+    *watching.CHECKS,
+    *leases_and_asks.CHECKS,
+    *sessions.CHECKS,
+    *access.CHECKS,
+)
 
 
 def store_checks() -> list[str]:

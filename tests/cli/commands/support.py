@@ -20,7 +20,7 @@ from handrail.sessions.session import Session
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
-from ..support import (  # noqa: TID252  # there is no absolute name for it
+from ..support import (  # there is no absolute name for it
     DEADLINE,
     Done,
     OnTerminal,

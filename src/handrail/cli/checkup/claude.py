@@ -8,12 +8,14 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from handrail.cli.checkup.finding import Finding, attention, broken, good
 from handrail.cli.checkup.surroundings import Surroundings
 from handrail.errors import CLINotFound
 from handrail.transports.discovery import CLILocation, find_cli, parse_version, version_warnings
 
-__all__ = ["check_cli", "check_login"]
+__all__ = ["ClaudeState", "check_cli", "check_login", "claude_state"]
 
 INSTALL = "npm install -g @anthropic-ai/claude-code"
 UPDATE = "claude update"
@@ -149,3 +151,35 @@ def _key_reaches_claude(around: Surroundings) -> bool:
 
 def _first_line(text: str) -> str:
     return text.partition("\n")[0][:200]
+
+
+# ---------------------------------------------------------------- in a few words, for programs
+
+
+class ClaudeState(msgspec.Struct, frozen=True):
+    """Whether sessions can be started; `logged_in` is None where that cannot be told."""
+
+    found: bool
+    version: str | None = None
+    logged_in: bool | None = None
+
+
+def claude_state(around: Surroundings) -> ClaudeState:
+    """Which Claude Code there is, and whether it is logged in."""
+    try:
+        found = _find(around)
+    except CLINotFound:
+        return ClaudeState(found=False)
+    said = around.ask_claude(found.argv, "--version", seconds=SECONDS)
+    version = parse_version(said.output) if said.code == 0 else None
+    if version is None:
+        return ClaudeState(found=False)
+    return ClaudeState(True, ".".join(map(str, version)), _is_logged_in(found, around))
+
+
+def _is_logged_in(found: CLILocation, around: Surroundings) -> bool | None:
+    status = _status(around.ask_claude(found.argv, "auth", "status", "--json", seconds=SECONDS).output)
+    if status is not None:
+        return bool(status["loggedIn"])
+    finding = _from_files(around)
+    return None if finding.status == "attention" else finding.status == "good"

@@ -26,6 +26,7 @@ from handrail.config import Config, load_config
 from handrail.config import Terminal as TerminalConfig
 from handrail.errors import ConfigError, HandrailError
 from handrail.places import Places
+from handrail.remote.host import HubHost
 from handrail.sessions.asks import Actor
 
 if TYPE_CHECKING:
@@ -180,7 +181,8 @@ def _own_workplace(*, strict: bool) -> Workplace:
 
     places = Places.of_user(os.environ)
     config = load_config(places, os.environ) if strict else _configured(places)
-    return Workplace(lambda: configured_manager(places, config), cwd=os.getcwd(), looks=config.terminal)
+    host = HubHost(places)
+    return Workplace(lambda: configured_manager(places, config, host=host), cwd=os.getcwd(), looks=config.terminal)
 
 
 def _configured(places: Places) -> Config:

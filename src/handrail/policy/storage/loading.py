@@ -22,7 +22,7 @@ from handrail.policy.storage.grant_store import GrantStore
 from handrail.policy.storage.trust_store import TrustStore
 from handrail.policy.trust import HeldBack, WhyNot, digest_of, tighten
 
-__all__ = ["Asked", "Loaded", "LookedAt", "PolicySource", "load_policy", "project_root"]
+__all__ = ["Asked", "Loaded", "LookedAt", "PolicySource", "load_policy", "policy_of", "project_root"]
 
 LARGEST = 256 * 1024
 """More than anybody writes by hand; a file beyond it is refused."""
@@ -94,6 +94,11 @@ def load_policy(cwd: str, places: Places, asked: Asked | None = None, *, root: s
         return Loaded(_trusted(base, common, project.document, asked, places), root, tuple(files))
     policy, held_back = _tightened(base, common, project.document, why, asked, places)
     return Loaded(policy, root, tuple(files), held_back or None)
+
+
+def policy_of(document: Document, places: Places) -> Policy:
+    """The policy that would hold if `document` were the file for all projects."""
+    return _base(document, Asked(), places)
 
 
 @dataclass(frozen=True, slots=True)

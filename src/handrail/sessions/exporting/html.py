@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from html import escape
@@ -10,8 +11,14 @@ from typing import Any
 
 from handrail.events.model import Event, Thinking
 from handrail.events.resume import resume_line
+from handrail.policy.describing.visible import one_line
+from handrail.rendering.code import code_html
+from handrail.rendering.marks import line_html
+from handrail.rendering.output import output_html
+from handrail.rendering.palette import NAMED, palette_css
+from handrail.rendering.pictures import picture_html
+from handrail.rendering.prose import prose_html
 from handrail.sessions.exporting.decisions import ask_heading, ask_sections, verdict
-from handrail.sessions.exporting.html_pieces import code_html, line_html, output_html, picture_html, prose_html
 from handrail.sessions.exporting.noise import run_error
 from handrail.sessions.exporting.remarks import Tone
 from handrail.sessions.exporting.sections import (
@@ -27,7 +34,7 @@ from handrail.sessions.exporting.sections import (
     result_sections,
 )
 from handrail.sessions.exporting.story import Asked, Call, Item, Message, Remark, RunEnd, RunStart, Speech, tell
-from handrail.sessions.exporting.words import clock, cost, duration, iso, moment, run_summary, title_of
+from handrail.sessions.exporting.words import clock, cost, duration, iso, moment, run_summary, shortened, title_of
 from handrail.store.base import SessionRow
 
 __all__ = ["export_html"]
@@ -37,24 +44,33 @@ TONE_OF_CALL: dict[str, Tone] = {"done": "done", "failed": "failed", "unfinished
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """What a browser may do with the page, should anything have slipped through: show it."""
 
+_COLOUR_CLASSES = re.compile(r'(?<=[ "])[fb]([0-9]{2,3})(?=[ "])')
+
 
 def export_html(row: SessionRow, events: Iterable[Event]) -> str:
     """The session as one page."""
     writer = _Writer(row.cwd)
-    parts = [_head(row), "<main>", _header(row)]
+    parts = ["<main>", _header(row)]
     for item in tell(events):
         parts += writer.write(item)
     parts += [writer.end(), "</main>", _footer(row), "</body>", "</html>"]
-    return "\n".join(part for part in parts if part) + "\n"
+    body = "\n".join(part for part in parts if part)
+    return f"{_head(row, _colours(body))}\n{body}\n"
 
 
-def _head(row: SessionRow) -> str:
+def _colours(body: str) -> str:
+    """The rules for those of the many colours of terminals that the page needs."""
+    used = {int(number) for number in _COLOUR_CLASSES.findall(body)}
+    return palette_css(sorted(number for number in used if NAMED <= number < 256))
+
+
+def _head(row: SessionRow, colours: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f"<title>{line_html(title_of(row))}</title>\n<style>\n{_stylesheet()}</style>\n</head>\n<body>"
+        f"<title>{escape(one_line(title_of(row)))}</title>\n<style>\n{_stylesheet()}{colours}</style>\n</head>\n<body>"
     )
 
 
@@ -119,7 +135,7 @@ class _Writer:
         tone: Tone = "done" if item.event.ok else "failed"
         yield f'<p class="end">{_sign(tone)} {escape(run_summary(item.event))}</p>'
         if error := run_error(item.event):
-            yield output_html(error)
+            yield output_html(shortened(error))
         if self._in_run:
             yield "</section>"
         self._in_run = False
@@ -149,7 +165,7 @@ class _Writer:
     def _remark(self, item: Remark) -> Iterator[str]:
         line = f"{_sign(item.tone)} {line_html(item.text)}"
         if item.detail:
-            yield _details(line, output_html(item.detail), "remark")
+            yield _details(line, output_html(shortened(item.detail)), "remark")
         else:
             yield f'<p class="remark">{line}</p>'
 
@@ -208,11 +224,11 @@ def _details(summary: str, body: str, kind: str) -> str:
 def _section(section: Section) -> str:
     match section:
         case Code(text=text, language=language, file_name=name, label=label):
-            return _label(label) + code_html(text, language, name)
+            return _label(label) + code_html(shortened(text), language, name)
         case Output(text=text, label=label):
-            return _label(label) + output_html(text) if text.strip() else '<p class="quiet">no output</p>'
+            return _label(label) + output_html(shortened(text)) if text.strip() else '<p class="quiet">no output</p>'
         case Prose(text=text, label=label):
-            return f'{_label(label)}<div class="prose">{prose_html(text)}</div>'
+            return _label(label) + prose_html(text)
         case Lines(lines=lines, label=label):
             return _label(label) + "<ul>" + "".join(f"<li>{line_html(line)}</li>" for line in lines) + "</ul>"
         case Picture(media_type=media_type, data=data):

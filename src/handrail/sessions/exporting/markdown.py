@@ -10,7 +10,8 @@ from typing import Any
 from handrail.events.model import Event, Thinking
 from handrail.events.resume import resume_line
 from handrail.policy.describing.visible import one_line, visible
-from handrail.sessions.exporting.ansi import plain_output
+from handrail.rendering.amounts import size
+from handrail.rendering.ansi import plain_output
 from handrail.sessions.exporting.decisions import ask_heading, ask_sections, verdict
 from handrail.sessions.exporting.noise import run_error
 from handrail.sessions.exporting.remarks import Tone
@@ -28,7 +29,7 @@ from handrail.sessions.exporting.sections import (
     result_sections,
 )
 from handrail.sessions.exporting.story import Asked, Call, Item, Message, Remark, RunEnd, RunStart, Speech, tell
-from handrail.sessions.exporting.words import clock, cost, moment, run_summary, shortened, size, title_of
+from handrail.sessions.exporting.words import clock, cost, moment, run_summary, shortened, title_of
 from handrail.store.base import SessionRow
 
 __all__ = ["export_markdown"]

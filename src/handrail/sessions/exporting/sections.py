@@ -15,6 +15,7 @@ from handrail.sessions.exporting.story import Call
 
 __all__ = [
     "Code",
+    "Diff",
     "Lines",
     "Output",
     "Picture",
@@ -24,6 +25,7 @@ __all__ = [
     "content_sections",
     "given_sections",
     "result_sections",
+    "tool_name",
 ]
 
 LONGEST_LINE = 300
@@ -37,6 +39,14 @@ class Code:
     language: str = ""
     file_name: str = ""
     label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diff(Code):
+    """A change of a file. `numbered`: the numbers of its lines are those of the file."""
+
+    hunks: tuple[Hunk, ...] = ()
+    numbered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,7 @@ def call_line(call: Call, cwd: str) -> tuple[str, str]:
 
 
 def tool_name(call: Call) -> str:
+    """The tool that was called."""
     name = call.detail.get("tool_name")
     return name if isinstance(name, str) and name else call.started.kind
 
@@ -166,7 +177,7 @@ def _command(call: Call, given: dict[str, Any]) -> Iterator[Section]:
 def _edit(call: Call, given: dict[str, Any]) -> Iterator[Section]:
     hunks = _hunks(call)
     if hunks:
-        yield _diff(hunks)
+        yield _diff(hunks, numbered=bool(_patched(call)))
         yield from _rest(given, "file_path", "old_string", "new_string", "replace_all", "edits")
     else:
         yield from _any_input(call, given)
@@ -176,7 +187,7 @@ def _write(call: Call, given: dict[str, Any]) -> Iterator[Section]:
     hunks = _patched(call)
     content = given.get("content")
     if hunks:
-        yield _diff(hunks)
+        yield _diff(hunks, numbered=True)
     elif isinstance(content, str):
         yield Code(content, file_name=str(given.get("file_path", "")))
     yield from _rest(given, "file_path", "content")
@@ -231,8 +242,9 @@ _INPUTS: Mapping[str, Callable[[Call, dict[str, Any]], Iterator[Section]]] = {
 # ---------------------------------------------------------------- changes of files
 
 
-def _diff(hunks: tuple[Hunk, ...]) -> Code:
-    return Code("\n".join(line for hunk in hunks for line in (hunk.header, *hunk.lines)), "diff")
+def _diff(hunks: tuple[Hunk, ...], *, numbered: bool) -> Diff:
+    text = "\n".join(line for hunk in hunks for line in (hunk.header, *hunk.lines))
+    return Diff(text, "diff", hunks=hunks, numbered=numbered)
 
 
 def _hunks(call: Call) -> tuple[Hunk, ...]:

@@ -1,14 +1,15 @@
-"""Times, durations, sums and counts, as an export writes them. Times are in UTC: a file is read anywhere."""
+"""Times, durations and sums, as an export writes them. Times are in UTC: a file is read anywhere."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from handrail.events.model import Completed
+from handrail.rendering.amounts import count
 from handrail.sessions.exporting.noise import was_interrupted
 from handrail.store.base import SessionRow
 
-__all__ = ["clock", "cost", "count", "duration", "iso", "moment", "run_summary", "shortened", "size", "title_of"]
+__all__ = ["clock", "cost", "duration", "iso", "moment", "run_summary", "shortened", "title_of"]
 
 LONGEST = 50_000
 """How many characters of one output are shown."""
@@ -46,15 +47,6 @@ def duration(seconds: float) -> str:
 
 def cost(dollars: float) -> str:
     return f"${dollars:.4f}" if dollars < 0.01 else f"${dollars:.2f}"
-
-
-def count(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def size(number: int) -> str:
-    """A number of bytes."""
-    return f"{number} bytes" if number < 1024 else f"{number / 1024:,.0f} KB"
 
 
 def shortened(text: str) -> str:

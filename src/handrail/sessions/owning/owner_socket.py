@@ -1,4 +1,4 @@
-"""Where the owner of sessions listens: a Unix socket that only this user can reach."""
+"""Where the owner of sessions listens, and the hub: a Unix socket that only this user can reach."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from contextlib import suppress
 from handrail.errors import ConfigError
 from handrail.sessions.owning.private_files import private_directory
 
-__all__ = ["OwnerSocket"]
+__all__ = ["HUB", "OWNER", "OwnerSocket"]
 
-_PREFIX, _SUFFIX = "owner-", ".sock"
+OWNER, HUB = "owner-", "hub-"
+"""How the names of sockets begin."""
+_SUFFIX = ".sock"
 _LONGEST_PATH = 103
 """What every system allows for the path of a socket, in bytes: macOS has room for 104 with the final zero."""
 _BACKLOG = 256
@@ -26,9 +28,9 @@ _log = logging.getLogger("handrail.owner")
 class OwnerSocket:
     """A listening socket in the runtime directory, or in a short private one if its path would be too long."""
 
-    def __init__(self, runtime: str) -> None:
+    def __init__(self, runtime: str, *, kind: str = OWNER) -> None:
         self._own_directory: str | None = None
-        name = f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+        name = f"{kind}{os.getpid()}-{secrets.token_hex(4)}"
         directory = self._directory_for(name, private_directory(runtime))
         self.address = os.path.join(directory, name + _SUFFIX)
         try:
@@ -63,7 +65,7 @@ class OwnerSocket:
 def remove_stale_sockets(directory: str) -> None:
     """Remove the sockets of owners that were killed."""
     for name in os.listdir(directory):
-        if name.startswith(_PREFIX) and name.endswith(_SUFFIX):
+        if name.startswith((OWNER, HUB)) and name.endswith(_SUFFIX):
             path = os.path.join(directory, name)
             if _is_stale(path):
                 with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Checks of the journal: append with fence, read after, and wake."""
+"""Checks of the journal: append with fence, and read after."""
 
 from __future__ import annotations
 
@@ -52,6 +52,20 @@ async def reading_after_a_number_gives_what_is_behind_it(handles: Handles) -> No
     expect([row.seq for row in await store.read("s1", after=10, limit=3)], [11, 12, 13], "three events after 10")
     expect(await store.read("s1", after=25), [], "events after the last")
     expect(await store.read("nobody"), [], "events of a session that is not there")
+
+
+async def reading_before_a_number_gives_the_last_ones_of_what_is_below_it(handles: Handles) -> None:
+    store = await handles.open()
+    lease = await new_session(store)
+    await store.append(lease, batch_of(1, 25))
+    for arguments, wanted in (
+        ({"before": 4}, [1, 2, 3]),
+        ({"before": 21, "limit": 3}, [18, 19, 20]),
+        ({"before": 100, "limit": 2}, [24, 25]),
+        ({"before": 21, "after": 18, "limit": 10}, [19, 20]),
+        ({"before": 1}, []),
+    ):
+        expect([row.seq for row in await store.read("s1", **arguments)], wanted, f"events with {arguments}")
 
 
 async def concurrent_appends_are_stored_in_the_order_of_the_calls(handles: Handles) -> None:
@@ -192,37 +206,10 @@ async def frames_and_starts_are_kept_in_order(handles: Handles) -> None:
     expect(await store.starts("s1", since=NOW + 1), [second], "the later start")
 
 
-async def whoever_watches_is_woken_once_it_can_be_read(handles: Handles) -> None:
-    store = await handles.open()
-    lease, other = await new_session(store), await new_session(store, "s2")
-    seen: dict[str, list[tuple[str, int]]] = {"all": [], "one": []}
-    reads: list[asyncio.Task[list[int]]] = []
-
-    def failing(session_id: str, last_seq: int) -> None:
-        raise RuntimeError("a bug in a watcher")
-
-    def reading(session_id: str, last_seq: int) -> None:
-        reads.append(asyncio.ensure_future(numbers(store, session_id)))
-
-    store.watch(failing)
-    store.watch(lambda session_id, last_seq: seen["all"].append((session_id, last_seq)))
-    stop = store.watch(lambda session_id, last_seq: seen["one"].append((session_id, last_seq)), session_id="s2")
-    store.watch(reading)
-    await store.append(lease, batch_of(1, 2))
-    await store.append(other, batch_of(1))
-    await store.append(other, Batch(session={"status": "running"}))
-    await expect_error(StoreError, store.append(other, batch_of(9)), "a gap")
-    stop()
-    stop()
-    await store.append(other, batch_of(2))
-    expect(seen["all"], [("s1", 2), ("s2", 1), ("s2", 1), ("s2", 2)], "what a watcher of all was told")
-    expect(seen["one"], [("s2", 1), ("s2", 1)], "what a watcher of one was told until it stopped")
-    expect((await asyncio.gather(*reads))[0], [1, 2], "what could be read when woken")
-
-
 CHECKS: tuple[Check, ...] = (
     what_is_appended_is_read_by_every_handle,
     reading_after_a_number_gives_what_is_behind_it,
+    reading_before_a_number_gives_the_last_ones_of_what_is_below_it,
     concurrent_appends_are_stored_in_the_order_of_the_calls,
     numbers_have_no_gaps_and_no_doubles,
     a_batch_is_stored_whole_or_not_at_all,
@@ -231,5 +218,4 @@ CHECKS: tuple[Check, ...] = (
     large_and_odd_bodies_come_back_as_they_were,
     what_is_stored_again_replaces_what_was,
     frames_and_starts_are_kept_in_order,
-    whoever_watches_is_woken_once_it_can_be_read,
 )

@@ -71,6 +71,26 @@ async def sessions_are_listed_latest_first(handles: Handles) -> None:
     expect([row.id for row in (*first, *second)], ["s4", "s3", "s2", "s1"], "two pages")
 
 
+async def sessions_are_looked_for_and_counted(handles: Handles) -> None:
+    store = await handles.open()
+    for name, title, cwd, status in (
+        ("abc1", "Repair the Gel\u00c4nder", "/home/ann/rail", "idle"),
+        ("abc2", "100% _done_", "/home/Ann/Other", "running"),
+        ("xyz3", "", "/srv", "idle"),
+    ):
+        await store.create_session(session(name, title=title, cwd=cwd, status=status))
+    await store.change_session("xyz3", archived=True)
+    for text, wanted in {
+        "repair": {"abc1"}, "GEL\u00e4NDER": {"abc1"}, "ANN/": {"abc1", "abc2"}, "%": {"abc2"}, "_d": {"abc2"},
+        "ABC": {"abc1", "abc2"}, "bc1": set(), " rail ": {"abc1"}, "": {"abc1", "abc2", "xyz3"}, "\ud800": set(),
+    }.items():  # fmt: skip
+        found = set(await ids(store, SessionFilter(archived=None, text=text)))
+        expect(found, wanted, f"the sessions that {text!r} finds")
+    expect(await store.count_sessions(), {"idle": 1, "running": 1}, "sessions by status")
+    expect(await store.count_sessions(EVERY), {"idle": 2, "running": 1}, "all sessions by status")
+    expect(await store.count_sessions(SessionFilter(text="other")), {"running": 1}, "those found, by status")
+
+
 async def sessions_are_found_by_any_id_they_ever_had(handles: Handles) -> None:
     store = await handles.open()
     lease = await new_session(store, "abc1", cli_session_id="old-id")
@@ -164,6 +184,7 @@ async def a_store_works_between_open_and_close(handles: Handles) -> None:
 CHECKS: tuple[Check, ...] = (
     a_session_is_stored_and_changed,
     sessions_are_listed_latest_first,
+    sessions_are_looked_for_and_counted,
     sessions_are_found_by_any_id_they_ever_had,
     a_deleted_session_leaves_nothing,
     a_search_finds_words_and_beginnings,

@@ -1,0 +1,318 @@
+"""Sessions: start, list, look at, rename, archive, fork, adopt, export, end and delete them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from handrail.protocol.options import PermissionMode
+from handrail.server.calls import Body, Call, Document, Nothing, Page, Query
+from handrail.server.hub import Hub
+from handrail.server.problems import Problem
+from handrail.server.summaries import SessionSummary, summary_of
+from handrail.server.waiting import waiting_asks
+from handrail.store.base import SessionFilter, SessionRow
+
+__all__ = [
+    "adopt",
+    "adoptable",
+    "change",
+    "create",
+    "delete",
+    "export",
+    "fork",
+    "get",
+    "interrupt",
+    "list_all",
+    "resume",
+    "start_demo",
+    "stop",
+    "stop_all",
+]
+
+Title = Annotated[
+    str, Meta(max_length=200, description="What the session is called; empty: the first prompt names it.")
+]
+
+
+class SessionQuery(Query, frozen=True):
+    """Which sessions."""
+
+    status: Annotated[
+        tuple[Literal["needs_you", "running", "queued", "idle", "failed", "stopped"], ...],
+        Meta(description="Only those with one of these. Repeatable."),
+    ] = ()
+    archived: Annotated[bool | None, Meta(description="Only archived ones, or only others; unset: the others.")] = False
+    cwd: Annotated[str, Meta(description="Only those of this directory.")] | None = None
+    q: Annotated[str, Meta(max_length=200, description="Only those whose title, directory or id has this.")] | None = (
+        None
+    )
+    cursor: Annotated[str, Meta(max_length=200, description="`next` of the page before.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=500)] = 100
+
+
+class ImageData(Body, frozen=True):
+    """A picture for Claude."""
+
+    media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+    data: Annotated[str, Meta(description="Base64.")]
+
+
+class NewSession(Body, frozen=True):
+    """A session to start."""
+
+    cwd: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory, inside one of the roots.")]
+    prompt: Annotated[str, Meta(max_length=1_000_000, description="What Claude is to do first.")] = ""
+    images: Annotated[tuple[ImageData, ...], Meta(max_length=20)] = ()
+    title: Title = ""
+    model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    mode: PermissionMode | None = None
+    policy: Annotated[Literal["careful", "edits", "readonly", "trusted"] | None, Meta(description="The profile.")] = (
+        None
+    )
+    budget: Annotated[float, Meta(gt=0, le=1e6, description="What it may cost before a person is asked.")] | None = None
+    worktree: (
+        Annotated[
+            str,
+            Meta(
+                pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$", description="The name of a git worktree to make for it."
+            ),
+        ]
+        | None
+    ) = None
+
+
+class SessionChange(Body, frozen=True):
+    """What is to be other about a session."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    archived: bool | None = None
+
+
+class Fork(Body, frozen=True):
+    """A copy of a session."""
+
+    title: Title = ""
+
+
+class Adoption(Body, frozen=True):
+    """A session of Claude Code's own."""
+
+    cli_session_id: Annotated[str, Meta(min_length=4, max_length=100)]
+
+
+class AdoptableQuery(Query, frozen=True):
+    """Which of Claude Code's own sessions."""
+
+    cwd: Annotated[str, Meta(description="Only those of this directory.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=500)] = 100
+
+
+class AdoptableSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that Claude Code keeps, and Handrail does not know."""
+
+    cli_session_id: str
+    title: str
+    cwd: str
+    updated_at: float
+    messages: int | None = None
+    model: str = ""
+
+
+class ExportQuery(Query, frozen=True):
+    """In which form."""
+
+    format: Literal["markdown", "html", "jsonl"] = "markdown"
+
+
+class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+    """How many sessions were ended."""
+
+    stopped: int
+
+
+# ---------------------------------------------------------------- lists
+
+
+async def list_all(hub: Hub, call: Call[None, SessionQuery]) -> Page[SessionSummary]:
+    """List sessions, the latest first."""
+    query = call.query
+    which = SessionFilter(archived=query.archived, cwd=query.cwd, status=query.status, text=query.q or "")
+    rows = await hub.manager.list(which, limit=query.limit, before=_decoded(query.cursor))
+    following = _encoded(rows[-1]) if len(rows) == query.limit else None
+    return Page(items=await summaries(hub, rows), next=following)
+
+
+async def summaries(hub: Hub, rows: Sequence[SessionRow]) -> list[SessionSummary]:
+    """Sessions with the number of asks that each has."""
+    asks = Counter(waiting.session.id for waiting in await waiting_asks(hub.store))
+    return [summary_of(row, asks=asks[row.id]) for row in rows]
+
+
+async def get(hub: Hub, call: Call[None, Nothing]) -> SessionSummary:
+    """One session."""
+    return await _summary(hub, call.id)
+
+
+async def _summary(hub: Hub, session_id: str) -> SessionSummary:
+    row = await hub.session(session_id).row()
+    return summary_of(row, asks=len(await waiting_asks(hub.store, session_id)))
+
+
+def _encoded(row: SessionRow) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode([row.updated_at, row.id])).decode().rstrip("=")
+
+
+def _decoded(cursor: str | None) -> tuple[float, str] | None:
+    if cursor is None:
+        return None
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=tuple[float, str])
+    except (msgspec.MsgspecError, binascii.Error, ValueError):
+        raise Problem("invalid", "this is no cursor: take `next` of the page before as it is") from None
+
+
+# ---------------------------------------------------------------- beginning one
+
+
+async def create(hub: Hub, call: Call[NewSession, Nothing]) -> SessionSummary:
+    """Start a session, and send it its first message."""
+    wanted = call.body
+    cwd = await asyncio.to_thread(hub.roots.check, wanted.cwd)
+    defaults = hub.settings.defaults
+    changes: dict[str, Any] = {"cwd": cwd, "enable_file_checkpointing": True}
+    if wanted.model is not None:
+        changes["model"] = wanted.model
+    if wanted.mode is not None:
+        changes |= {"permission_mode": wanted.mode, "dangerously_skip_permissions": False}
+    policy = defaults.policy
+    if wanted.policy is not None:
+        policy = msgspec.structs.replace(policy, profile=wanted.policy)
+    session = await hub.manager.start(
+        msgspec.structs.replace(defaults.options, **changes),
+        title=wanted.title,
+        policy=policy,
+        budget=wanted.budget or defaults.budget,
+        worktree=wanted.worktree,
+    )
+    if wanted.prompt or wanted.images:
+        await session.send(_content(wanted), actor=call.caller.actor)
+    return await _summary(hub, session.id)
+
+
+def _content(wanted: NewSession) -> str | list[dict[str, Any]]:
+    if not wanted.images:
+        return wanted.prompt
+    text = [{"type": "text", "text": wanted.prompt}] if wanted.prompt else []
+    return [*text, *(image_block(image.media_type, image.data) for image in wanted.images)]
+
+
+def image_block(media_type: str, data: str) -> dict[str, Any]:
+    """A picture as a part of a message. Raises `Problem` if it is none."""
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise Problem("invalid", "the data of an image must be base64") from None
+    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+
+async def fork(hub: Hub, call: Call[Fork, Nothing]) -> SessionSummary:
+    """Start a copy of a session's conversation, which goes its own way."""
+    session = await hub.manager.fork(call.id, title=call.body.title)
+    return await _summary(hub, session.id)
+
+
+async def adoptable(hub: Hub, call: Call[None, AdoptableQuery]) -> Page[AdoptableSession]:
+    """List sessions that Claude Code itself keeps, the latest first."""
+    found = sorted(await hub.manager.adoptable(call.query.cwd), key=lambda each: -each.updated_at)
+    inside = [each for each in found if hub.roots.contain(each.cwd)]
+    return Page(
+        items=[
+            AdoptableSession(
+                cli_session_id=each.session_id,
+                title=each.title,
+                cwd=each.cwd,
+                updated_at=each.updated_at,
+                messages=each.messages,
+                model=each.model,
+            )
+            for each in inside[: call.query.limit]
+        ]
+    )
+
+
+async def adopt(hub: Hub, call: Call[Adoption, Nothing]) -> SessionSummary:
+    """Take over a session that Claude Code keeps; a message then resumes it."""
+    session = await hub.manager.adopt(call.body.cli_session_id)
+    return await _summary(hub, session.id)
+
+
+async def start_demo(hub: Hub, call: Call[None, Nothing]) -> SessionSummary:
+    """Start the demo: a scripted session that needs no account."""
+    session = await hub.surroundings.start_demo()
+    return await _summary(hub, session.id)
+
+
+# ---------------------------------------------------------------- what people do with one
+
+
+async def change(hub: Hub, call: Call[SessionChange, Nothing]) -> SessionSummary:
+    """Rename a session, archive it, or bring it back."""
+    session = hub.session(call.id)
+    await session.row()
+    if call.body.title is not None:
+        await session.rename(call.body.title, actor=call.caller.actor)
+    if call.body.archived is not None:
+        await session.archive(call.body.archived)
+    return await _summary(hub, call.id)
+
+
+async def interrupt(hub: Hub, call: Call[None, Nothing]) -> None:
+    """Stop what the session does now; it goes on."""
+    await hub.session(call.id).interrupt()
+
+
+async def stop(hub: Hub, call: Call[None, Nothing]) -> None:
+    """End the session's Claude Code and everything it started. The session can be resumed."""
+    await hub.session(call.id).stop()
+
+
+async def stop_all(hub: Hub, call: Call[None, Nothing]) -> Stopped:
+    """End every session on this machine."""
+    return Stopped(stopped=await hub.manager.stop_all())
+
+
+async def resume(hub: Hub, call: Call[None, Nothing]) -> SessionSummary:
+    """Start the session's Claude Code again."""
+    await hub.session(call.id).resume()
+    return await _summary(hub, call.id)
+
+
+async def delete(hub: Hub, call: Call[None, Nothing]) -> None:
+    """Remove a session and everything that was kept of it. Its Claude Code must not run."""
+    await hub.session(call.id).row()
+    await hub.session(call.id).delete()
+
+
+EXPORTED = {
+    "markdown": ("text/markdown; charset=utf-8", "md"),
+    "html": ("text/html; charset=utf-8", "html"),
+    "jsonl": ("application/x-ndjson", "jsonl"),
+}
+
+
+async def export(hub: Hub, call: Call[None, ExportQuery]) -> Document:
+    """The whole session as one file."""
+    media_type, ending = EXPORTED[call.query.format]
+    content = await hub.session(call.id).export(call.query.format)
+    # To be saved, not opened in the page's own origin.
+    headers = {"content-disposition": f'attachment; filename="session-{call.id[:8]}.{ending}"'}
+    return Document(content.encode(), media_type, headers)

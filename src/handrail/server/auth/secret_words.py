@@ -1,0 +1,34 @@
+"""The secrets of the hub: how they are made, what is stored of them, and how they are kept out of logs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+
+__all__ = ["CODE_PREFIX", "TOKEN_PREFIX", "contains_secret", "hashed", "new_secret", "redacted"]
+
+TOKEN_PREFIX = "hr_"  # noqa: S105  what secrets begin with, not one of them
+CODE_PREFIX = "hrl_"
+_BYTES = 32
+_SECRET = re.compile(rf"({TOKEN_PREFIX}|{CODE_PREFIX})[A-Za-z0-9_-]{{43}}", re.ASCII)
+
+
+def new_secret(prefix: str) -> str:
+    """A secret that nobody can guess. The prefix lets people, and scanners for leaked secrets, see what it is."""
+    return prefix + secrets.token_urlsafe(_BYTES)
+
+
+def hashed(secret: str) -> str:
+    """What is stored of a secret. It is random and long, so one plain hash cannot be turned back."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def contains_secret(text: str) -> bool:
+    """Whether one of our secrets stands in `text`."""
+    return _SECRET.search(text) is not None
+
+
+def redacted(text: str) -> str:
+    """`text` without our secrets."""
+    return _SECRET.sub(r"\1…", text)

@@ -1,0 +1,96 @@
+"""A call of the API: who makes it, and with what; and what it can be answered with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from handrail.server.roles import Role, check_role
+from handrail.sessions.asks import Actor
+
+__all__ = ["Body", "Call", "Caller", "Document", "Nothing", "Page", "Query", "Surface"]
+
+Surface: TypeAlias = Literal["web", "api", "cli"]
+"""How somebody calls: with the cookie of a browser, with a token, or through the hub's socket on this machine."""
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who calls."""
+
+    name: str
+    role: Role
+    surface: Surface
+    token_id: str | None = None
+    """The token that was shown; None for a process of this machine."""
+    pid: int | None = None
+    """The process, if the kernel told us."""
+
+    @property
+    def actor(self) -> Actor:
+        """The caller as sessions and asks remember them."""
+        return Actor(self.name, self.surface, self.pid)
+
+    @property
+    def key(self) -> str:
+        """Tells callers apart who may have the same name."""
+        return self.token_id or f"{self.surface}:{self.name}"
+
+    def check(self, needed: Role, what: str = "this") -> None:
+        """Raise `RoleNeeded` unless the caller has this role."""
+        check_role(self.role, needed, what)
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a request carries, as JSON."""
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What stands behind the question mark of an address."""
+
+
+class Nothing(Query, frozen=True):
+    """No parameters, or a body without fields."""
+
+
+BodyT = TypeVar("BodyT", bound=msgspec.Struct | None)
+QueryT = TypeVar("QueryT", bound=msgspec.Struct)
+ItemT = TypeVar("ItemT")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[BodyT, QueryT]):
+    """One request, decoded. `origin` is the address under which the caller reaches the hub."""
+
+    caller: Caller
+    body: BodyT
+    query: QueryT
+    path: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    origin: str = ""
+    address: str = ""
+    """Where the caller is, for rate limits and the audit log."""
+
+    @property
+    def id(self) -> str:
+        """The session that the address names."""
+        return self.path["id"]
+
+
+class Page(msgspec.Struct, Generic[ItemT], frozen=True, kw_only=True):
+    """A part of a list; `next` is the `cursor` of the following one."""
+
+    items: list[ItemT]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An answer that is not JSON, or that needs headers of its own."""
+
+    content: bytes
+    media_type: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    status: int = 200

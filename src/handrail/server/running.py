@@ -1,0 +1,132 @@
+"""Serving the hub: on an address for browsers and programs, and on a socket of this machine for `handrail` itself.
+
+Through the socket the kernel says which process calls, so a command needs no token, and a session's own processes can
+be told from the people who answer them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from handrail.errors import HandrailError
+from handrail.server.auth.requests import UNIX_PREFIX
+from handrail.sessions.owning.owner_peer import peer_of
+
+if TYPE_CHECKING:
+    from handrail.server.hub import HubSettings
+
+__all__ = ["HubServer", "listen"]
+
+BACKLOG = 512
+LONGEST_MESSAGE = 1024 * 1024
+PATIENCE_WITH_REQUESTS = 10
+
+
+def _peer(transport: Any) -> tuple[str, int] | None:
+    """The process behind a Unix socket, as the kernel knows it."""
+    link = transport.get_extra_info("socket")
+    if link is None or link.family != socket.AF_UNIX:
+        return None
+    peer = peer_of(link.fileno())
+    return f"{UNIX_PREFIX}{peer.pid}", peer.uid
+
+
+class HttpProtocol(H11Protocol):
+    """Says in each scope which process of this machine calls."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.client = _peer(transport) or self.client
+
+
+class LiveProtocol(WebSocketsSansIOProtocol):
+    """The same for WebSockets."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.client = _peer(transport) or self.client
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        # A socket that is refused with an answer is done with; uvicorn would log it as a mistake of ours.
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
+            self.handshake_complete = True
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to whoever runs it."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+class HubServer:
+    """Serves an application on sockets that are open already. Used with `async with`."""
+
+    def __init__(self, app: Any, sockets: Sequence[socket.socket], *, tls: ssl.SSLContext | None = None) -> None:
+        self._sockets = list(sockets)
+        config = uvicorn.Config(
+            app,
+            http=HttpProtocol,
+            ws=LiveProtocol,
+            ws_max_size=LONGEST_MESSAGE,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,  # the hub's own guards know which proxies to believe
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=PATIENCE_WITH_REQUESTS,
+            backlog=BACKLOG,
+        )
+        config.load()
+        if tls is not None:
+            config.ssl = tls
+        self._server = _Server(config)
+        self._serving: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> HubServer:
+        self._serving = asyncio.get_running_loop().create_task(self._server.serve(sockets=self._sockets))
+        while not self._server.started:
+            if self._serving.done():
+                self._serving.result()
+                raise HandrailError("the server ended as soon as it was started")
+            await asyncio.sleep(0.01)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Take no new requests, and wait for those that are under way, not for ever. Idempotent."""
+        self._server.should_exit = True
+        if self._serving is not None:
+            await asyncio.wait([self._serving])
+
+
+def listen(settings: HubSettings) -> socket.socket:
+    """The socket for browsers and programs. Raises `HandrailError`, which says what to do."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, or asyncio leaves Nagle on
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host, settings.port))
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError as error:
+        listener.close()
+        raise HandrailError(
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}. "
+            "Is another hub running? Choose another port with --port"
+        ) from None
+    return listener

@@ -1,0 +1,129 @@
+/**
+ * Giving an answer to an ask: sent with the digest of what was shown, so that it cannot be taken for an answer to
+ * anything else.
+ */
+
+/** @import { Answer, Card } from "../types.js" */
+/** @import { Api } from "../api.js" */
+/** @import { Home } from "../home.js" */
+/** @import { Live } from "../live.js" */
+
+import { Problem } from "../api.js";
+import { now } from "../format.js";
+import { askKey } from "../home.js";
+import { Store } from "../store.js";
+
+/** @typedef {{ state: "sending", words: string } | { state: "refused", words: string }} Attempt */
+
+export class Answering {
+  /** What is on its way, or was refused, by the ask's key. @type {Store<Map<string, Attempt>>} */
+  attempts = new Store(new Map());
+  #api;
+  #home;
+  #live;
+
+  /** @param {Api} api @param {Home} home @param {Live} live */
+  constructor(api, home, live) {
+    this.#api = api;
+    this.#home = home;
+    this.#live = live;
+  }
+
+  /** @param {Card} card @returns {Attempt | undefined} */
+  attempt(card) {
+    return this.attempts.value.get(askKey(card.session, card.ask_id));
+  }
+
+  /**
+   * Answer `card`. Gives whether the answer was taken; if not, the attempt says why.
+   * @param {Card} card
+   * @param {Answer} answer
+   * @param {string} words what is being done, while it is ("Allowing…")
+   */
+  async answer(card, answer, words) {
+    const key = askKey(card.session, card.ask_id);
+    if (this.attempts.value.get(key)?.state === "sending") return false;
+    const lost = card.state === "lost";
+    this.#set(key, { state: "sending", words: lost ? `${words} The session is resumed first.` : words });
+    try {
+      const reply = await this.#api.post(addressOf(card), {
+        digest: card.digest,
+        answer,
+        ...(lost && { resume: true }),
+      });
+      this.#taken(card, answer, reply);
+      return true;
+    } catch (error) {
+      await this.#refused(card, error);
+      return false;
+    }
+  }
+
+  /** Take what was refused off the card. @param {Card} card */
+  dismiss(card) {
+    this.#set(askKey(card.session, card.ask_id), null);
+  }
+
+  /** @param {Card} card @param {Answer} answer @param {any} reply */
+  #taken(card, answer, reply) {
+    const by = this.#live.me.value?.name ?? "you";
+    const closed = reply?.closed ?? { outcome: "decided", by, surface: "web", at: now(), words: wordsFor(answer) };
+    this.#home.close({ session: card.session, ask: card.ask_id, ...closed, mine: true });
+    this.#set(askKey(card.session, card.ask_id), null);
+  }
+
+  /** @param {Card} card @param {unknown} error */
+  async #refused(card, error) {
+    const key = askKey(card.session, card.ask_id);
+    const words = error instanceof Problem ? error.words : String(error);
+    this.#set(key, { state: "refused", words });
+    // Somebody may have been faster, or the ask may have changed: show what is true now.
+    if (error instanceof Problem && [404, 409, 410].includes(error.status)) await this.#reload(card);
+  }
+
+  /** @param {Card} card */
+  async #reload(card) {
+    try {
+      const current = await this.#api.get(addressOf(card, ""));
+      this.#home.receive({ type: "home", reset: false, asks: [current] });
+      if (current.closed) this.dismiss(card);
+    } catch {
+      // The refusal has been said; there is nothing newer to show.
+    }
+  }
+
+  /** @param {string} key @param {Attempt | null} attempt */
+  #set(key, attempt) {
+    if (attempt) this.attempts.value.set(key, attempt);
+    else this.attempts.value.delete(key);
+    this.attempts.changed();
+  }
+}
+
+/** @param {Card} card @param {string} [action] */
+function addressOf(card, action = "/answer") {
+  return `/api/asks/${encodeURIComponent(card.session)}/${encodeURIComponent(card.ask_id)}${action}`;
+}
+
+/** @type {Record<string, string>} */
+const WORDS = {
+  allow: "allowed",
+  deny: "denied",
+  answers: "answered",
+  elicited: "answered",
+  dialog_result: "answered",
+  approve_plan: "plan approved",
+  approve_in_fresh_context: "plan approved, in a fresh context",
+  revise_plan: "plan sent back with changes",
+  outline_plan: "plan paused for an outline",
+  reject_plan: "plan rejected",
+  enter_plan: "plan mode entered",
+  implement_now: "told to go on without a plan",
+};
+
+/** What was answered, until the hub says it in its own words. @param {Answer} answer */
+export function wordsFor(answer) {
+  if (answer.type === "elicited" && answer.action !== "accept")
+    return answer.action === "decline" ? "declined" : "cancelled";
+  return WORDS[answer.type] ?? "answered";
+}
