@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench.common import Gate
+from bench.gates.fan_out import FanOut
 from bench.gates.group_commit import GroupCommit
 from bench.gates.idle import Idle
 from bench.gates.imports import Imports
@@ -31,6 +32,9 @@ GATES: tuple[Gate, ...] = (
     Journalled("journal-paced", 10, 200, rate=RATE),
     Journalled("journal-50", 50, 600),
     Viewers(),
+    FanOut(1, 2_000),
+    FanOut(10, 2_000),
+    FanOut(100, 1_000),
     Replay(),
     GroupCommit(),
 )

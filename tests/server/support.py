@@ -99,7 +99,7 @@ async def served_hub(
     env: Mapping[str, str] | None = None,
     around: Around | None = None,
 ) -> AsyncIterator[ServedHub]:
-    """A hub on a free port of loopback. `options` are those of its sessions, on a simulated CLI unless they name one."""
+    """A hub on a free port of loopback. Without `options` its sessions run on a simulated CLI."""
     projects = _made(directory / "projects")
     places = Places(*(str(directory / name) for name in ("config", "state", "cache", "run")))
     if options is None:

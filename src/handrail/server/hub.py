@@ -23,6 +23,7 @@ from handrail.server.journal_watch import JournalWatch
 from handrail.server.live import Live
 from handrail.server.metrics import Metrics
 from handrail.server.roots import Roots
+from handrail.server.showing import Showing
 from handrail.sessions.manager import Manager
 from handrail.sessions.session import Session
 
@@ -123,7 +124,8 @@ class Hub:
         self.audit = Audit(self.store)
         self.authenticator = Authenticator(self.tokens)
         self.replies = Replies(self.store)
-        self.live = Live(manager, metrics=self.metrics)
+        self.showing = Showing()
+        self.live = Live(manager, metrics=self.metrics, showing=self.showing)
         self.stopping = False
         self._resources = AsyncExitStack()
 

@@ -28,6 +28,7 @@ __all__ = ["ROUTES"]
 
 WITH_IMAGES: Final = 30 * 1024 * 1024
 """The largest request that may carry pictures."""
+IMAGES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 EXPORTS: Final = ("text/markdown", "text/html", "application/x-ndjson")
 
 LOGIN: Final = (
@@ -61,6 +62,7 @@ CONVERSATION: Final = (
     Route("GET", "/api/sessions/{id}/events", events.list_events, "viewer", "events"),
     Route("GET", "/api/sessions/{id}/rows", events.list_rows, "viewer", "events"),
     Route("GET", "/api/sessions/{id}/rows/{key}", events.row, "viewer", "events"),
+    Route("GET", "/api/sessions/{id}/images/{name}", events.image, "viewer", "events", produces=IMAGES),
     Route("GET", "/api/sessions/{id}/find", events.find, "viewer", "events"),
     Route("GET", "/api/search", events.search, "viewer", "events"),
 )

@@ -14,10 +14,9 @@ from handrail.server.calls import Body, Call, Nothing, Page, Query
 from handrail.server.hub import Hub
 from handrail.server.logs import about
 from handrail.server.roles import Role
-from handrail.server.showing import card
 from handrail.server.waiting import waiting_asks
 from handrail.sessions.asks import AnyAnswer
-from handrail.store.base import AskRow
+from handrail.store.base import AskRow, SessionRow
 
 __all__ = ["answer", "get", "list_all", "role_for"]
 
@@ -47,16 +46,18 @@ async def list_all(hub: Hub, call: Call[None, AskQuery]) -> Page[dict[str, Any]]
     query = call.query
     if not query.state:
         waiting = await waiting_asks(hub.store, query.session)
-        return Page(items=[card(ask, session=session) for ask, session in waiting])
+        return Page(items=[await _card(hub, ask, session) for ask, session in waiting])
     rows = await hub.store.asks(query.session, states=query.state)
     found = {row.session_id: await hub.store.get_session(row.session_id) for row in rows}
-    return Page(items=[card(row, session=session) for row in rows if (session := found[row.session_id]) is not None])
+    return Page(
+        items=[await _card(hub, row, session) for row in rows if (session := found[row.session_id]) is not None]
+    )
 
 
 async def get(hub: Hub, call: Call[None, Nothing]) -> dict[str, Any]:
     """One ask, whole: everything that must be seen before it is answered."""
     session = await hub.session(call.path["session"]).row()
-    return card(await _row(hub, call), session=session)
+    return await _card(hub, await _row(hub, call), session)
 
 
 async def answer(hub: Hub, call: Call[Answering, Nothing]) -> dict[str, Any]:
@@ -75,7 +76,11 @@ async def answer(hub: Hub, call: Call[Answering, Nothing]) -> dict[str, Any]:
             resume=call.body.resume,
         )
         hub.metrics.decision(call.caller.surface, str(call.body.answer.get("type")))
-        return card(await _row(hub, call), session=row)
+        return await _card(hub, await _row(hub, call), row)
+
+
+async def _card(hub: Hub, row: AskRow, session: SessionRow) -> dict[str, Any]:
+    return await hub.showing.aside(lambda: hub.showing.card(row, session=session), size=len(row.body))
 
 
 async def _row(hub: Hub, call: Call[Any, Any]) -> AskRow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 import msgspec
@@ -10,9 +11,9 @@ from msgspec import Meta
 from handrail.server.calls import Call, Document, Nothing, Query
 from handrail.server.hub import Hub
 from handrail.server.problems import Problem
-from handrail.server.showing import row_details
+from handrail.server.showing.images import image_in, image_seq
 
-__all__ = ["find", "list_events", "list_rows", "row", "search"]
+__all__ = ["find", "image", "list_events", "list_rows", "row", "search"]
 
 
 class EventQuery(Query, frozen=True):
@@ -82,10 +83,25 @@ async def list_rows(hub: Hub, call: Call[None, RowQuery]) -> Document:
 async def row(hub: Hub, call: Call[None, Nothing]) -> dict[str, Any]:
     """Everything of one row: what a tool was given, what it gave back, what it changed."""
     await hub.session(call.id).row()
-    events = await hub.live.row_source(call.id, call.path["key"])
+    key = call.path["key"]
+    events = await hub.live.row_source(call.id, key)
     if not events:
-        raise Problem("not_found", f"the session has no row {call.path['key']}")
-    return {"key": call.path["key"], **row_details(events)}
+        raise Problem("not_found", f"the session has no row {key}")
+    # Rendering may take a while, and nobody else should wait for it.
+    return await asyncio.to_thread(hub.showing.row_details, events, session_id=call.id, key=key)
+
+
+async def image(hub: Hub, call: Call[None, Nothing]) -> Document:
+    """A picture of the conversation."""
+    await hub.session(call.id).row()
+    name = call.path["name"]
+    seq = image_seq(name)
+    events = [] if seq is None else await hub.session(call.id).events(after=seq - 1, limit=1)
+    found = image_in(events[0], name) if events else None
+    if found is None:
+        raise Problem("not_found", f"the session has no picture {name}")
+    media_type, content = found
+    return Document(content, media_type, {"cache-control": "private, max-age=31536000, immutable"})
 
 
 async def find(hub: Hub, call: Call[None, FindQuery]) -> dict[str, Any]:

@@ -158,7 +158,7 @@ async function problemIn(response) {
 
 /** @param {string} method */
 function unreachable(method) {
-  const safe = method === "GET" ? "" : " If it did get through, trying again will not do it twice.";
+  const safe = method === "GET" ? "" : " What you did may have got through: look before you do it again.";
   return new Problem(`The hub cannot be reached; sessions go on without this page.${safe}`, { code: "unreachable" });
 }
 

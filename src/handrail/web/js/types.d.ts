@@ -193,6 +193,8 @@ export interface Closed {
   said?: string;
   /** answered on this very page */
   mine?: boolean;
+  /** somebody was faster than an answer of this page */
+  late?: boolean;
 }
 
 export interface ClosedAsk extends Closed {

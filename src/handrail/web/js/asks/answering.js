@@ -8,10 +8,11 @@
 /** @import { Home } from "../home.js" */
 /** @import { Live } from "../live.js" */
 
-import { Problem } from "../api.js";
+import { inWords, Problem } from "../api.js";
 import { now } from "../format.js";
 import { askKey } from "../home.js";
 import { Store } from "../store.js";
+import { isOpen } from "./head.js";
 
 /** @typedef {{ state: "sending", words: string } | { state: "refused", words: string }} Attempt */
 
@@ -75,8 +76,12 @@ export class Answering {
   /** @param {Card} card @param {unknown} error */
   async #refused(card, error) {
     const key = askKey(card.session, card.ask_id);
-    const words = error instanceof Problem ? error.words : String(error);
-    this.#set(key, { state: "refused", words });
+    const words = inWords(error);
+    const safe =
+      error instanceof Problem && error.code === "unreachable"
+        ? " For an ask that is safe: the first answer counts."
+        : "";
+    this.#set(key, { state: "refused", words: words + safe });
     // Somebody may have been faster, or the ask may have changed: show what is true now.
     if (error instanceof Problem && [404, 409, 410].includes(error.status)) await this.#reload(card);
   }
@@ -86,7 +91,9 @@ export class Answering {
     try {
       const current = await this.#api.get(addressOf(card, ""));
       this.#home.receive({ type: "home", reset: false, asks: [current] });
-      if (current.closed) this.dismiss(card);
+      if (isOpen(current)) return;
+      this.#home.close({ session: card.session, ask: card.ask_id, ...current.closed, late: true });
+      this.dismiss(card);
     } catch {
       // The refusal has been said; there is nothing newer to show.
     }

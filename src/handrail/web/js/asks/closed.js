@@ -40,6 +40,7 @@ export function closedLine(card) {
     (closed.changes ?? []).map((change) =>
       h("p", { class: "quiet-text" }, change.charAt(0).toUpperCase() + change.slice(1)),
     ),
+    closed.late && h("p", { class: "quiet-text" }, "Your own answer came later, and was not taken."),
     closed.said && h("p", { class: "quiet-text ask-said" }, "“", closed.said, "”"),
   );
 }

@@ -13,12 +13,26 @@ import { actButton } from "./parts.js";
 export class HandrailAdoptable extends HandrailElement {
   /** @type {Adoptable[] | null} */ #found = null;
   #trouble = "";
-  #filter = h("input", { type: "text", placeholder: "Filter by title or directory", "aria-label": "Filter by title or directory", oninput: () => this.render() });
+  #filter = h("input", {
+    type: "text",
+    placeholder: "Filter by title or directory",
+    "aria-label": "Filter by title or directory",
+    oninput: () => this.render(),
+  });
   #list = h("div", { class: "adoptable-list" });
 
   /** @override */
   mount() {
-    fill(this, h("p", { class: "quiet-text" }, "Sessions that were begun with Claude Code itself. Resuming one continues the same conversation here; close it in the terminal first."), this.#filter, this.#list);
+    fill(
+      this,
+      h(
+        "p",
+        { class: "quiet-text" },
+        "Sessions that were begun with Claude Code itself. Resuming one continues the same conversation here; close it in the terminal first.",
+      ),
+      this.#filter,
+      this.#list,
+    );
   }
 
   async load() {
@@ -35,23 +49,51 @@ export class HandrailAdoptable extends HandrailElement {
   /** @override */
   render() {
     if (this.#trouble) return fill(this.#list, h("p", { class: "problem" }, this.#trouble));
-    if (!this.#found) return fill(this.#list, h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Looking…"));
+    if (!this.#found)
+      return fill(this.#list, h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Looking…"));
     const words = this.#filter.value.trim().toLowerCase();
     const shown = this.#found.filter(({ title, cwd }) => `${title} ${cwd}`.toLowerCase().includes(words));
     this.#filter.hidden = this.#found.length === 0;
-    fill(this.#list, shown.length === 0 && h("p", { class: "quiet-text" }, this.#found.length ? "None of them fits." : "There are none that Handrail does not know."),
-      shown.map((each) => this.#entry(each)));
+    fill(
+      this.#list,
+      shown.length === 0 &&
+        h(
+          "p",
+          { class: "quiet-text" },
+          this.#found.length ? "None of them fits." : "There are none that Handrail does not know.",
+        ),
+      shown.map((each) => this.#entry(each)),
+    );
   }
 
   /** @param {Adoptable} session */
   #entry({ cli_session_id: id, title, cwd, updated_at: at, messages }) {
-    return h("article", { class: "adoptable" },
-      h("div", null, h("h3", null, title || "Untitled"), h("p", { class: "quiet-text" }, h("span", { class: "mono" }, cwd), " · ",
-        h("time", { title: moment(at) }, ago(at)), messages ? ` · ${counted(messages, "message")}` : "")),
-      actButton({ label: ["Resume"], doing: "Taking over…", name: `Resume ${title}`, run: async () => {
-        const session = await this.page.api.post("/api/adopt", { cli_session_id: id });
-        this.page.router.go(sessionPath(session.id));
-      } }));
+    return h(
+      "article",
+      { class: "adoptable" },
+      h(
+        "div",
+        null,
+        h("h3", null, title || "Untitled"),
+        h(
+          "p",
+          { class: "quiet-text" },
+          h("span", { class: "mono" }, cwd),
+          " · ",
+          h("time", { title: moment(at) }, ago(at)),
+          messages ? ` · ${counted(messages, "message")}` : "",
+        ),
+      ),
+      actButton({
+        label: ["Resume"],
+        doing: "Taking over…",
+        name: `Resume ${title}`,
+        run: async () => {
+          const session = await this.page.api.post("/api/adopt", { cli_session_id: id });
+          this.page.router.go(sessionPath(session.id));
+        },
+      }),
+    );
   }
 }
 

@@ -20,8 +20,30 @@ export class HandrailAudit extends HandrailElement {
   #opened = false;
   #table = h("tbody");
   #more = h("div");
-  #details = h("details", null, h("summary", null, "Show"), h("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Audit log" },
-    h("table", { class: "numbers" }, h("thead", null, h("tr", null, ["When", "Who", "What", "Outcome"].map((words) => h("th", { scope: "col" }, words)))), this.#table)), this.#more);
+  #details = h(
+    "details",
+    null,
+    h("summary", null, "Show"),
+    h(
+      "div",
+      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Audit log" },
+      h(
+        "table",
+        { class: "numbers" },
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            ["When", "Who", "What", "Outcome"].map((words) => h("th", { scope: "col" }, words)),
+          ),
+        ),
+        this.#table,
+      ),
+    ),
+    this.#more,
+  );
 
   /** @override */
   mount() {
@@ -44,12 +66,28 @@ export class HandrailAudit extends HandrailElement {
   /** @override */
   render() {
     this.#more.hidden = this.#opened && this.#next === null;
-    fill(this.#table, this.#entries.map((entry) => h("tr", { class: entry.outcome !== "ok" && "refused" },
-      h("td", { class: "num nowrap" }, h("time", { title: moment(entry.at) }, timeOfDay(entry.at))),
-      h("td", null, entry.actor, h("span", { class: "quiet-text" }, ` ${entry.surface}`)),
-      h("td", null, h("code", null, entry.action), entry.detail && h("span", { class: "quiet-text" }, ` ${entry.detail}`), entry.session_id && [" ", h("a", { href: sessionPath(entry.session_id) }, "session")]),
-      h("td", null, entry.outcome))),
-      this.#opened && this.#entries.length === 0 && h("tr", null, h("td", { colspan: "4", class: "quiet-text" }, "Nothing yet.")));
+    fill(
+      this.#table,
+      this.#entries.map((entry) =>
+        h(
+          "tr",
+          { class: entry.outcome !== "ok" && "refused" },
+          h("td", { class: "num nowrap" }, h("time", { title: moment(entry.at) }, timeOfDay(entry.at))),
+          h("td", null, entry.actor, h("span", { class: "quiet-text" }, ` ${entry.surface}`)),
+          h(
+            "td",
+            null,
+            h("code", null, entry.action),
+            entry.detail && h("span", { class: "quiet-text" }, ` ${entry.detail}`),
+            entry.session_id && [" ", h("a", { href: sessionPath(entry.session_id) }, "session")],
+          ),
+          h("td", null, entry.outcome),
+        ),
+      ),
+      this.#opened &&
+        this.#entries.length === 0 &&
+        h("tr", null, h("td", { colspan: "4", class: "quiet-text" }, "Nothing yet.")),
+    );
   }
 }
 

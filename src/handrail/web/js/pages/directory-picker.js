@@ -27,10 +27,23 @@ export class HandrailDirectories extends HandrailElement {
   #trouble = "";
   #browsing = false;
   #asked = 0;
-  #field = h("input", { type: "text", class: "mono", "aria-label": "Directory", autocomplete: "off", spellcheck: "false", autocapitalize: "off", "data-hook": "directory" });
+  #field = h("input", {
+    type: "text",
+    class: "mono",
+    "aria-label": "Directory",
+    autocomplete: "off",
+    spellcheck: "false",
+    autocapitalize: "off",
+    "data-hook": "directory",
+  });
   #recent = h("div", { class: "recent", role: "group", "aria-label": "Recent directories" });
   #list = h("div", { class: "directory-list" });
-  #browse = h("button", { type: "button", "aria-expanded": "false", onclick: () => this.#flip() }, icon("list"), "Browse");
+  #browse = h(
+    "button",
+    { type: "button", "aria-expanded": "false", onclick: () => this.#flip() },
+    icon("list"),
+    "Browse",
+  );
 
   get value() {
     return this.#field.value.trim();
@@ -90,28 +103,57 @@ export class HandrailDirectories extends HandrailElement {
   /** @override */
   render() {
     const listing = this.#listing;
-    fill(this.#recent, (listing?.recent ?? []).slice(0, 6).map(({ path, at }) => h("button", {
-      type: "button", class: "recent-directory", title: at ? `${path}, used ${ago(at)}` : path, "aria-pressed": String(path === this.value), onclick: () => void this.go(path),
-    }, baseName(path))));
+    fill(
+      this.#recent,
+      (listing?.recent ?? []).slice(0, 6).map(({ path, at }) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "recent-directory",
+            title: at ? `${path}, used ${ago(at)}` : path,
+            "aria-pressed": String(path === this.value),
+            onclick: () => void this.go(path),
+          },
+          baseName(path),
+        ),
+      ),
+    );
     this.#recent.hidden = !listing?.recent.length;
     this.#list.hidden = !this.#browsing && !this.#trouble;
-    fill(this.#list, this.#trouble && h("p", { class: "problem", role: "alert" }, this.#trouble), this.#browsing && listing && this.#listed(listing));
+    fill(
+      this.#list,
+      this.#trouble && h("p", { class: "problem", role: "alert" }, this.#trouble),
+      this.#browsing && listing && this.#listed(listing),
+    );
   }
 
   /** @param {Listing} listing */
   #listed({ parent, items, roots, path, left_out: left = 0 }) {
-    return h("ul", { "aria-label": `Directories in ${path}` },
+    return h(
+      "ul",
+      { "aria-label": `Directories in ${path}` },
       roots.length > 1 && roots.filter((root) => root !== path).map((root) => this.#entry(root, root, "panel")),
       parent !== null && this.#entry(parent, "..", "arrow_left"),
       items.map(({ name, path: inside, git }) => this.#entry(inside, name, git ? "fork" : "list", git)),
       items.length === 0 && h("li", { class: "quiet-text" }, "No directories in here."),
-      left > 0 && h("li", { class: "quiet-text" }, `${left} more are not listed: type their path.`));
+      left > 0 && h("li", { class: "quiet-text" }, `${left} more are not listed: type their path.`),
+    );
   }
 
   /** @param {string} path @param {string} words @param {import("../icons.js").IconName} sign @param {boolean} [git] */
   #entry(path, words, sign, git = false) {
-    return h("li", null, h("button", { type: "button", class: "quiet", onclick: () => void this.go(path) },
-      icon(sign), h("span", null, words), git && h("span", { class: "quiet-text" }, "git")));
+    return h(
+      "li",
+      null,
+      h(
+        "button",
+        { type: "button", class: "quiet", onclick: () => void this.go(path) },
+        icon(sign),
+        h("span", null, words),
+        git && h("span", { class: "quiet-text" }, "git"),
+      ),
+    );
   }
 }
 

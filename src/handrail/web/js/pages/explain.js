@@ -18,13 +18,31 @@ const OUTCOMES = {
 
 export class HandrailExplain extends HandrailElement {
   cwd = "";
-  #call = h("input", { type: "text", class: "mono", placeholder: "Bash(git push origin main)", "aria-label": "A call", autocapitalize: "off", spellcheck: "false", autocomplete: "off" });
-  #mode = h("select", { "aria-label": "Permission mode" }, MODES.map(({ mode, words }) => h("option", { value: mode }, words)));
+  #call = h("input", {
+    type: "text",
+    class: "mono",
+    placeholder: "Bash(git push origin main)",
+    "aria-label": "A call",
+    autocapitalize: "off",
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  #mode = h(
+    "select",
+    { "aria-label": "Permission mode" },
+    MODES.map(({ mode, words }) => h("option", { value: mode }, words)),
+  );
   #answer = h("div", { class: "explained", role: "status" });
 
   /** @override */
   mount() {
-    const form = h("form", { class: "explain-form" }, this.#call, this.#mode, h("button", { type: "submit" }, "Explain"));
+    const form = h(
+      "form",
+      { class: "explain-form" },
+      this.#call,
+      this.#mode,
+      h("button", { type: "submit" }, "Explain"),
+    );
     this.listen(form, "submit", (event) => {
       event.preventDefault();
       void this.#ask();
@@ -34,10 +52,23 @@ export class HandrailExplain extends HandrailElement {
 
   async #ask() {
     const call = this.#call.value.trim();
-    if (!call) return fill(this.#answer, h("p", { class: "quiet-text" }, "Write a call as in a rule: Bash(make test), Edit(src/app.py), WebFetch(https://example.org)."));
+    if (!call)
+      return fill(
+        this.#answer,
+        h(
+          "p",
+          { class: "quiet-text" },
+          "Write a call as in a rule: Bash(make test), Edit(src/app.py), WebFetch(https://example.org).",
+        ),
+      );
     fill(this.#answer, h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Looking…"));
     try {
-      fill(this.#answer, shown(await this.page.api.get("/api/policy/explain", { query: { call, mode: this.#mode.value, cwd: this.cwd } })));
+      fill(
+        this.#answer,
+        shown(
+          await this.page.api.get("/api/policy/explain", { query: { call, mode: this.#mode.value, cwd: this.cwd } }),
+        ),
+      );
     } catch (error) {
       fill(this.#answer, h("p", { class: "problem" }, inWords(error)));
     }
@@ -48,9 +79,26 @@ export class HandrailExplain extends HandrailElement {
 function shown({ behavior, reason, rule, path, line, source, steps = [] }) {
   const outcome = OUTCOMES[behavior] ?? { words: behavior, tone: "", icon: "circle" };
   return [
-    h("p", { class: "verdict" }, h("span", { class: "chip", "data-tone": outcome.tone }, icon(outcome.icon), outcome.words), h("span", null, reason)),
-    rule && h("p", { class: "quiet-text" }, "by the rule ", h("code", null, rule), path ? [" in ", h("span", { class: "mono" }, line ? `${path}:${line}` : path)] : source ? ` (${source})` : ""),
-    steps.length > 0 && h("ol", { class: "steps-list" }, steps.map((step) => h("li", null, step))),
+    h(
+      "p",
+      { class: "verdict" },
+      h("span", { class: "chip", "data-tone": outcome.tone }, icon(outcome.icon), outcome.words),
+      h("span", null, reason),
+    ),
+    rule &&
+      h(
+        "p",
+        { class: "quiet-text" },
+        "by the rule ",
+        h("code", null, rule),
+        path ? [" in ", h("span", { class: "mono" }, line ? `${path}:${line}` : path)] : source ? ` (${source})` : "",
+      ),
+    steps.length > 0 &&
+      h(
+        "ol",
+        { class: "steps-list" },
+        steps.map((step) => h("li", null, step)),
+      ),
   ];
 }
 

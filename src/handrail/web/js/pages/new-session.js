@@ -24,9 +24,22 @@ export class HandrailNewSession extends HandrailElement {
   #prompt = h("textarea", { rows: "4", placeholder: "What is Claude to do?", "data-hook": "first-prompt" });
   #title = h("input", { type: "text", maxlength: "200", placeholder: "Named after the prompt" });
   #model = h("select", null, h("option", { value: "" }, "Default"));
-  #mode = h("select", null, h("option", { value: "" }, "Default"), MODES.map(({ mode, words, hint }) => h("option", { value: mode }, `${words}: ${hint}`)));
+  #mode = h(
+    "select",
+    null,
+    h("option", { value: "" }, "Default"),
+    MODES.map(({ mode, words, hint }) => h("option", { value: mode }, `${words}: ${hint}`)),
+  );
   #profile = h("select", null, h("option", { value: "" }, "Default"));
-  #worktree = h("input", { type: "text", class: "mono", pattern: NAME_OF_WORKTREE, maxlength: "100", placeholder: "none: work in the directory itself", autocapitalize: "off", spellcheck: "false" });
+  #worktree = h("input", {
+    type: "text",
+    class: "mono",
+    pattern: NAME_OF_WORKTREE,
+    maxlength: "100",
+    placeholder: "none: work in the directory itself",
+    autocapitalize: "off",
+    spellcheck: "false",
+  });
   #budget = h("input", { type: "number", min: "0.01", step: "any", inputmode: "decimal", placeholder: "none" });
   #start = h("button", { type: "submit", class: "primary", "data-action": "start" }, icon("play"), "Start");
   #trouble = h("p", { class: "problem", role: "alert", hidden: true });
@@ -39,10 +52,24 @@ export class HandrailNewSession extends HandrailElement {
   mount() {
     this.#existing.hidden = true;
     fill(this.#form, this.#fields());
-    fill(this,
-      h("header", { class: "page-head" }, h("h1", null, "New session"),
-        choices("Start or resume", [{ value: "start", words: "Start" }, { value: "resume", words: "Resume from Claude Code" }], "start", (value) => this.#show(value))),
-      h("div", { class: "page-body narrow" }, this.#demo, this.#form, this.#existing));
+    fill(
+      this,
+      h(
+        "header",
+        { class: "page-head" },
+        h("h1", null, "New session"),
+        choices(
+          "Start or resume",
+          [
+            { value: "start", words: "Start" },
+            { value: "resume", words: "Resume from Claude Code" },
+          ],
+          "start",
+          (value) => this.#show(value),
+        ),
+      ),
+      h("div", { class: "page-body narrow" }, this.#demo, this.#form, this.#existing),
+    );
     this.#restore();
     this.#listen();
     void this.#load();
@@ -53,12 +80,34 @@ export class HandrailNewSession extends HandrailElement {
     const prompt = field("Prompt", this.#prompt);
     return [
       field("Directory", this.#directories),
-      prompt, this.#attachments,
-      h("div", { class: "field-grid" }, field("Model", this.#model), field("Permission mode", this.#mode), field("Policy", this.#profile, "Which rules decide before anybody is asked")),
-      h("details", { class: "more-fields" }, h("summary", null, "More: title, worktree, budget"),
-        h("div", { class: "field-grid" }, field("Title", this.#title), field("Git worktree", this.#worktree, "A copy of the repository of its own, with a branch of this name"), field("Budget in dollars", this.#budget, "Above it, Claude asks you before it goes on"))),
+      prompt,
+      this.#attachments,
+      h(
+        "div",
+        { class: "field-grid" },
+        field("Model", this.#model),
+        field("Permission mode", this.#mode),
+        field("Policy", this.#profile, "Which rules decide before anybody is asked"),
+      ),
+      h(
+        "details",
+        { class: "more-fields" },
+        h("summary", null, "More: title, worktree, budget"),
+        h(
+          "div",
+          { class: "field-grid" },
+          field("Title", this.#title),
+          field("Git worktree", this.#worktree, "A copy of the repository of its own, with a branch of this name"),
+          field("Budget in dollars", this.#budget, "Above it, Claude asks you before it goes on"),
+        ),
+      ),
       this.#trouble,
-      h("div", { class: "form-buttons" }, this.#start, h("span", { class: "quiet-text desk-only" }, h("kbd", null, "ctrl"), " ", h("kbd", null, "⏎"))),
+      h(
+        "div",
+        { class: "form-buttons" },
+        this.#start,
+        h("span", { class: "quiet-text desk-only" }, h("kbd", null, "ctrl"), " ", h("kbd", null, "⏎")),
+      ),
     ];
   }
 
@@ -71,7 +120,10 @@ export class HandrailNewSession extends HandrailElement {
     this.listen(this.#prompt, "keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#form.requestSubmit();
     });
-    for (const [type, data] of /** @type {const} */ ([["paste", "clipboardData"], ["drop", "dataTransfer"]])) {
+    for (const [type, data] of /** @type {const} */ ([
+      ["paste", "clipboardData"],
+      ["drop", "dataTransfer"],
+    ])) {
       this.listen(this.#form, type, (event) => {
         const files = filesIn(event[data]);
         if (files.length === 0) return;
@@ -93,7 +145,9 @@ export class HandrailNewSession extends HandrailElement {
     const [hub, models] = await Promise.allSettled([this.page.api.get("/api/hub"), this.page.api.get("/api/models")]);
     if (models.status === "fulfilled") {
       const items = /** @type {{ value: string, name: string }[]} */ (models.value.items);
-      this.#model.append(...items.filter(({ value }) => value !== "default").map(({ value, name }) => h("option", { value }, name)));
+      this.#model.append(
+        ...items.filter(({ value }) => value !== "default").map(({ value, name }) => h("option", { value }, name)),
+      );
     }
     if (hub.status === "fulfilled") this.#takeHub(hub.value);
     this.#restore();
@@ -114,9 +168,23 @@ export class HandrailNewSession extends HandrailElement {
     const why = claude.found
       ? "Claude Code is not logged in on this machine, so a session could not do much."
       : "Claude Code was not found on this machine, so sessions cannot be started.";
-    return h("section", { class: "demo-card", "aria-label": "Demo" }, h("h2", null, "See it work first"),
-      h("p", null, why, " The demo is a scripted session that needs no account: it asks for a permission, a plan review and an answer."),
-      actButton({ label: [icon("play"), "Start the demo"], doing: "Starting the demo…", class: "primary", run: () => this.#startDemo() }));
+    return h(
+      "section",
+      { class: "demo-card", "aria-label": "Demo" },
+      h("h2", null, "See it work first"),
+      h(
+        "p",
+        null,
+        why,
+        " The demo is a scripted session that needs no account: it asks for a permission, a plan review and an answer.",
+      ),
+      actButton({
+        label: [icon("play"), "Start the demo"],
+        doing: "Starting the demo…",
+        class: "primary",
+        run: () => this.#startDemo(),
+      }),
+    );
   }
 
   async #startDemo() {
@@ -130,8 +198,16 @@ export class HandrailNewSession extends HandrailElement {
     if (this.#mode.value !== "bypassPermissions") return this.#create();
     await confirmThen({
       title: "Start without any questions?",
-      body: [h("p", null, "In this mode commands, edits and network access run without asking you. Rules that deny still do.")],
-      action: "Start with bypass", danger: true, run: () => this.#create(),
+      body: [
+        h(
+          "p",
+          null,
+          "In this mode commands, edits and network access run without asking you. Rules that deny still do.",
+        ),
+      ],
+      action: "Start with bypass",
+      danger: true,
+      run: () => this.#create(),
     });
   }
 
@@ -170,7 +246,8 @@ export class HandrailNewSession extends HandrailElement {
     const may = this.page.may("owner");
     this.#start.disabled = this.#starting || !may;
     fill(this.#start, this.#starting ? [h("span", { class: "spinner" }), "Starting…"] : [icon("play"), "Start"]);
-    if (!may && this.page.live.me.value) this.#say("Starting sessions needs an owner's token; yours only looks and answers.");
+    if (!may && this.page.live.me.value)
+      this.#say("Starting sessions needs an owner's token; yours only looks and answers.");
   }
 
   /** @param {string} words */
@@ -183,7 +260,13 @@ export class HandrailNewSession extends HandrailElement {
 
   #keep() {
     this.#trouble.hidden = true;
-    this.page.drafts.set(DRAFT, { prompt: this.#prompt.value, cwd: this.#directories.value, model: this.#model.value, mode: this.#mode.value, policy: this.#profile.value });
+    this.page.drafts.set(DRAFT, {
+      prompt: this.#prompt.value,
+      cwd: this.#directories.value,
+      model: this.#model.value,
+      mode: this.#mode.value,
+      policy: this.#profile.value,
+    });
   }
 
   #restore() {
@@ -191,7 +274,11 @@ export class HandrailNewSession extends HandrailElement {
     if (!draft) return;
     this.#prompt.value ||= draft.prompt ?? "";
     if (!this.#directories.value && draft.cwd) this.#directories.value = draft.cwd;
-    for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([[this.#model, draft.model], [this.#mode, draft.mode], [this.#profile, draft.policy]])) {
+    for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([
+      [this.#model, draft.model],
+      [this.#mode, draft.mode],
+      [this.#profile, draft.policy],
+    ])) {
       if (value && [...select.options].some((option) => option.value === value)) select.value = value;
     }
   }

@@ -19,15 +19,36 @@ let made = 0;
  */
 export function choices(name, options, current, choose) {
   const group = `choices-${++made}`;
-  return h("fieldset", { class: "choices" }, h("legend", { class: "visually-hidden" }, name),
-    options.map(({ value, words }) => h("label", null,
-      h("input", { type: "radio", name: group, class: "visually-hidden", ".checked": value === current, onchange: () => choose(value) }),
-      h("span", null, words))));
+  return h(
+    "fieldset",
+    { class: "choices" },
+    h("legend", { class: "visually-hidden" }, name),
+    options.map(({ value, words }) =>
+      h(
+        "label",
+        null,
+        h("input", {
+          type: "radio",
+          name: group,
+          class: "visually-hidden",
+          ".checked": value === current,
+          onchange: () => choose(value),
+        }),
+        h("span", null, words),
+      ),
+    ),
+  );
 }
 
 /** @param {string} title @param {string} hint @param {...Child} children */
 export function section(title, hint, ...children) {
-  return h("section", { class: "settings-section" }, h("h2", null, title), hint && h("p", { class: "quiet-text" }, hint), children);
+  return h(
+    "section",
+    { class: "settings-section" },
+    h("h2", null, title),
+    hint && h("p", { class: "quiet-text" }, hint),
+    children,
+  );
 }
 
 /**
@@ -63,5 +84,11 @@ export function field(label, control, hint = "") {
   const id = `field-${++made}`;
   control.id = id;
   if (hint) control.setAttribute("aria-describedby", `${id}-hint`);
-  return h("div", { class: "field" }, h("label", { for: id }, label), control, hint && h("span", { class: "quiet-text", id: `${id}-hint` }, hint));
+  return h(
+    "div",
+    { class: "field" },
+    h("label", { for: id }, label),
+    control,
+    hint && h("span", { class: "quiet-text", id: `${id}-hint` }, hint),
+  );
 }

@@ -7,33 +7,14 @@
 
 import { inWords } from "../api.js";
 import { fill, h, HandrailElement, make } from "../dom.js";
-import { ago, counted, moment } from "../format.js";
+import { ago, counted } from "../format.js";
 import { icon } from "../icons.js";
 import { confirmThen } from "../session/dialogs.js";
 import { HandrailExplain } from "./explain.js";
 import { actButton, section } from "./parts.js";
+import { BEHAVIORS, files, heldBack, otherwise, profiles, whence } from "./policy-parts.js";
 
-/**
- * @typedef {"allow" | "ask" | "deny"} Behavior
- * @typedef {{ behavior: Behavior, rule: string, source: string, scope?: string | null, granted?: boolean, path?: string | null,
- *   line?: number | null, by?: string | null, at?: number | null, removable?: boolean }} Rule
- * @typedef {object} Policy
- * @property {string} root
- * @property {string} profile
- * @property {{ name: string, description?: string, default?: boolean, points?: string[] }[]} profiles
- * @property {Rule[]} rules
- * @property {{ path: string, scope: string, found: boolean, trusted: boolean }[]} files
- * @property {{ why: string, rules: string[], settings: string[], command?: string } | null} held_back
- * @property {string} otherwise
- * @property {string[]} notes
- */
-
-/** In the order in which they win. @type {{ behavior: Behavior, words: string, tone: string, icon: import("../icons.js").IconName }[]} */
-const BEHAVIORS = [
-  { behavior: "deny", words: "Denied", tone: "failed", icon: "cross" },
-  { behavior: "ask", words: "Always asked", tone: "needs-you", icon: "bell" },
-  { behavior: "allow", words: "Allowed", tone: "done", icon: "check" },
-];
+/** @import { Behavior, Policy, Rule } from "./policy-parts.js" */
 
 export class HandrailPolicy extends HandrailElement {
   /** @type {Policy | null} */ #policy = null;
@@ -47,7 +28,16 @@ export class HandrailPolicy extends HandrailElement {
 
   /** @override */
   mount() {
-    fill(this, h("header", { class: "page-head" }, h("h1", null, "Policy"), h("label", { class: "project-choice" }, h("span", { class: "quiet-text" }, "for"), this.#project)), this.#body);
+    fill(
+      this,
+      h(
+        "header",
+        { class: "page-head" },
+        h("h1", null, "Policy"),
+        h("label", { class: "project-choice" }, h("span", { class: "quiet-text" }, "for"), this.#project),
+      ),
+      this.#body,
+    );
     void this.#load("");
     void this.#loadProjects();
   }
@@ -56,7 +46,9 @@ export class HandrailPolicy extends HandrailElement {
     fill(this.#project, h("option", { value: "" }, "every project"));
     try {
       const { recent } = await this.page.api.get("/api/directories");
-      this.#project.append(...recent.map((/** @type {{ path: string }} */ { path }) => h("option", { value: path }, path)));
+      this.#project.append(
+        ...recent.map((/** @type {{ path: string }} */ { path }) => h("option", { value: path }, path)),
+      );
     } catch {
       // The rules for every project are there all the same.
     }
@@ -80,41 +72,102 @@ export class HandrailPolicy extends HandrailElement {
   render() {
     const policy = this.#policy;
     fill(this.#body, this.#trouble && h("p", { class: "problem" }, this.#trouble));
-    if (!policy) return void (this.#trouble || fill(this.#body, h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Loading the policy…")));
-    this.#body.append(...nodes(
-      heldBack(policy), policy.notes.map((note) => h("p", { class: "problem" }, note)),
-      section("Try a call", "What would become of it, and which rule says so. Nothing runs.", this.#explain),
-      this.#suggestions(),
-      section("Rules", `A rule that denies wins over one that asks, and that over one that allows. What no rule covers is ${otherwise(policy)}.`,
-        BEHAVIORS.map((kind) => this.#rulesOf(kind, policy.rules.filter(({ behavior }) => behavior === kind.behavior))),
-        this.page.may("owner") && this.#addForm()),
-      section("Profile", "", profiles(policy)), files(policy)));
+    if (!policy)
+      return void (
+        this.#trouble ||
+        fill(this.#body, h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Loading the policy…"))
+      );
+    this.#body.append(
+      ...nodes(
+        heldBack(policy),
+        policy.notes.map((note) => h("p", { class: "problem" }, note)),
+        section("Try a call", "What would become of it, and which rule says so. Nothing runs.", this.#explain),
+        this.#suggestions(),
+        section(
+          "Rules",
+          `A rule that denies wins over one that asks, and that over one that allows. What no rule covers is ${otherwise(policy)}.`,
+          BEHAVIORS.map((kind) =>
+            this.#rulesOf(
+              kind,
+              policy.rules.filter(({ behavior }) => behavior === kind.behavior),
+            ),
+          ),
+          this.page.may("owner") && this.#addForm(),
+        ),
+        section("Profile", "", profiles(policy)),
+        files(policy),
+      ),
+    );
   }
 
   /** @param {typeof BEHAVIORS[number]} kind @param {Rule[]} rules */
   #rulesOf({ words, tone, icon: sign }, rules) {
     if (rules.length === 0) return null;
-    return h("div", { class: "rule-group" }, h("h3", null, h("span", { class: "chip", "data-tone": tone }, icon(sign), words), h("span", { class: "quiet-text num" }, rules.length)),
-      h("ul", { class: "rule-list" }, rules.map((rule) => h("li", { "data-rule": rule.rule },
-        h("code", null, rule.rule), h("span", { class: "quiet-text" }, whence(rule)),
-        rule.removable && this.page.may("owner") && h("button", { class: "icon-button", "aria-label": `Remove the rule ${rule.rule}`, onclick: () => void this.#remove(rule) }, icon("trash"))))));
+    return h(
+      "div",
+      { class: "rule-group" },
+      h(
+        "h3",
+        null,
+        h("span", { class: "chip", "data-tone": tone }, icon(sign), words),
+        h("span", { class: "quiet-text num" }, rules.length),
+      ),
+      h(
+        "ul",
+        { class: "rule-list" },
+        rules.map((rule) =>
+          h(
+            "li",
+            { "data-rule": rule.rule },
+            h("code", null, rule.rule),
+            h("span", { class: "quiet-text" }, whence(rule)),
+            rule.removable &&
+              this.page.may("owner") &&
+              h(
+                "button",
+                {
+                  class: "icon-button",
+                  "aria-label": `Remove the rule ${rule.rule}`,
+                  onclick: () => void this.#remove(rule),
+                },
+                icon("trash"),
+              ),
+          ),
+        ),
+      ),
+    );
   }
 
   /** @param {Rule} rule */
   #remove(rule) {
     return confirmThen({
       title: "Remove this rule?",
-      body: [h("p", null, h("code", null, rule.rule)), h("p", { class: "quiet-text" }, "Sessions that run obey the change from their next call on.")],
-      action: "Remove rule", danger: true,
-      run: async () => this.#take(await this.page.api.delete("/api/policy/rules", {
-        query: { behavior: rule.behavior, rule: rule.rule, scope: rule.scope ?? "user", granted: rule.granted ?? false, cwd: this.#cwd },
-      })),
+      body: [
+        h("p", null, h("code", null, rule.rule)),
+        h("p", { class: "quiet-text" }, "Sessions that run obey the change from their next call on."),
+      ],
+      action: "Remove rule",
+      danger: true,
+      run: async () =>
+        this.#take(
+          await this.page.api.delete("/api/policy/rules", {
+            query: {
+              behavior: rule.behavior,
+              rule: rule.rule,
+              scope: rule.scope ?? "user",
+              granted: rule.granted ?? false,
+              cwd: this.#cwd,
+            },
+          }),
+        ),
     });
   }
 
   /** @param {Behavior} behavior @param {string} rule @param {string} scope */
   async #add(behavior, rule, scope) {
-    this.#take(await this.page.api.put("/api/policy/rules", { behavior, rule, scope, ...(this.#cwd && { cwd: this.#cwd }) }));
+    this.#take(
+      await this.page.api.put("/api/policy/rules", { behavior, rule, scope, ...(this.#cwd && { cwd: this.#cwd }) }),
+    );
   }
 
   /** @param {Policy | null} policy */
@@ -124,61 +177,98 @@ export class HandrailPolicy extends HandrailElement {
   }
 
   #addForm() {
-    const rule = h("input", { type: "text", class: "mono", placeholder: "Bash(git push:*)", "aria-label": "Rule", required: true, autocapitalize: "off", spellcheck: "false" });
-    const behavior = h("select", { "aria-label": "What it does" }, ["allow", "ask", "deny"].map((each) => h("option", { value: each }, each)));
-    const scope = h("select", { "aria-label": "Where" }, h("option", { value: "user" }, "every project"), this.#cwd && h("option", { value: "project" }, "this project"));
-    return h("div", { class: "add-rule" }, behavior, rule, scope, actButton({ label: [icon("plus"), "Add rule"], doing: "Adding…", run: async () => {
-      if (!rule.value.trim()) throw new Error("Write the rule first, for example Bash(git status).");
-      await this.#add(/** @type {Behavior} */ (behavior.value), rule.value.trim(), scope.value);
-    } }));
+    const rule = h("input", {
+      type: "text",
+      class: "mono",
+      placeholder: "Bash(git push:*)",
+      "aria-label": "Rule",
+      required: true,
+      autocapitalize: "off",
+      spellcheck: "false",
+    });
+    const behavior = h(
+      "select",
+      { "aria-label": "What it does" },
+      ["allow", "ask", "deny"].map((each) => h("option", { value: each }, each)),
+    );
+    const scope = h(
+      "select",
+      { "aria-label": "Where" },
+      h("option", { value: "user" }, "every project"),
+      this.#cwd && h("option", { value: "project" }, "this project"),
+    );
+    return h(
+      "div",
+      { class: "add-rule" },
+      behavior,
+      rule,
+      scope,
+      actButton({
+        label: [icon("plus"), "Add rule"],
+        doing: "Adding…",
+        run: async () => {
+          if (!rule.value.trim()) throw new Error("Write the rule first, for example Bash(git status).");
+          await this.#add(/** @type {Behavior} */ (behavior.value), rule.value.trim(), scope.value);
+        },
+      }),
+    );
   }
 
   #suggestions() {
     const { items, left = [] } = this.#suggested;
     if (items.length === 0 && left.length === 0) return null;
-    return section("Suggested from your answers", "You always answered these the same way.",
-      h("ul", { class: "rule-list" }, items.map((each) => h("li", null, h("div", null, h("code", null, each.rule), h("p", { class: "quiet-text" }, each.words || counted(each.times, "time"), each.last_at ? `, last ${ago(each.last_at)}` : "")),
-        this.page.may("owner") && actButton({ label: [icon("plus"), "Allow from now on"], doing: "Adding…", name: `Add the rule ${each.rule}`, run: async () => {
-          await this.#add("allow", each.rule, "user");
-          this.#suggested = { ...this.#suggested, items: this.#suggested.items.filter((other) => other !== each) };
-        } })))),
-      left.length > 0 && h("details", { class: "left-out" }, h("summary", null, `${counted(left.length, "kind")} of call better asked each time`),
-        h("ul", null, left.map(({ tool, words, why }) => h("li", null, h("code", null, tool), ` ${words}: `, h("span", { class: "quiet-text" }, why))))));
+    return section(
+      "Suggested from your answers",
+      "You always answered these the same way.",
+      h(
+        "ul",
+        { class: "rule-list" },
+        items.map((each) =>
+          h(
+            "li",
+            null,
+            h(
+              "div",
+              null,
+              h("code", null, each.rule),
+              h(
+                "p",
+                { class: "quiet-text" },
+                each.words || counted(each.times, "time"),
+                each.last_at ? `, last ${ago(each.last_at)}` : "",
+              ),
+            ),
+            this.page.may("owner") &&
+              actButton({
+                label: [icon("plus"), "Allow from now on"],
+                doing: "Adding…",
+                name: `Add the rule ${each.rule}`,
+                run: async () => {
+                  await this.#add("allow", each.rule, "user");
+                  this.#suggested = {
+                    ...this.#suggested,
+                    items: this.#suggested.items.filter((other) => other !== each),
+                  };
+                },
+              }),
+          ),
+        ),
+      ),
+      left.length > 0 &&
+        h(
+          "details",
+          { class: "left-out" },
+          h("summary", null, `${counted(left.length, "kind")} of call better asked each time`),
+          h(
+            "ul",
+            null,
+            left.map(({ tool, words, why }) =>
+              h("li", null, h("code", null, tool), ` ${words}: `, h("span", { class: "quiet-text" }, why)),
+            ),
+          ),
+        ),
+    );
   }
-}
-
-/** Where a rule comes from. @param {Rule} rule */
-function whence({ source, path, line, granted, by, at, scope }) {
-  if (granted) return [by ? `granted by ${by}` : "granted", at ? h("time", { title: moment(at) }, ` ${ago(at)}`) : "", scope === "project" ? ", in this project" : ""];
-  if (path) return h("span", { class: "mono" }, line ? `${path}:${line}` : path);
-  return source === "profile" ? "from the profile" : source;
-}
-
-/** @param {Policy} policy */
-function otherwise({ otherwise: what }) {
-  return { ask: "left to Claude Code's own settings, and then to you", deny: "denied", allow: "allowed" }[what] ?? what;
-}
-
-/** @param {Policy} policy */
-function heldBack({ held_back: held }) {
-  if (!held) return null;
-  return h("section", { class: "held-back" }, h("h2", null, icon("alert"), "A part of the policy is held back"), h("p", null, held.why),
-    h("ul", null, [...held.rules, ...held.settings].map((each) => h("li", null, h("code", null, each)))),
-    held.command && h("p", { class: "quiet-text" }, "If you trust it: ", h("code", null, held.command)));
-}
-
-/** @param {Policy} policy */
-function profiles(policy) {
-  return h("ul", { class: "profiles" }, policy.profiles.map(({ name, description, points = [] }) => h("li", { "aria-current": name === policy.profile ? "true" : null },
-    h("h3", null, name, name === policy.profile && h("span", { class: "chip" }, icon("check"), "in use")), h("p", null, description),
-    points.length > 0 && h("ul", { class: "quiet-text" }, points.map((point) => h("li", null, point))))));
-}
-
-/** @param {Policy} policy */
-function files({ files: known }) {
-  if (known.length === 0) return null;
-  return section("Files", "", h("ul", { class: "policy-files" }, known.map(({ path, scope, found, trusted }) => h("li", null,
-    h("span", { class: "mono" }, path), h("span", { class: "quiet-text" }, [scope === "user" ? "every project" : "this project", found ? "" : "not there", found && !trusted ? "not trusted" : ""].filter(Boolean).join(" · "))))));
 }
 
 /** @param {...Child} children @returns {Node[]} */

@@ -25,35 +25,81 @@ export class HandrailSettings extends HandrailElement {
   /** @override */
   mount() {
     const owner = this.page.may("owner");
-    fill(this, h("header", { class: "page-head" }, h("h1", null, "Settings")),
-      h("div", { class: "page-body narrow" },
+    fill(
+      this,
+      h("header", { class: "page-head" }, h("h1", null, "Settings")),
+      h(
+        "div",
+        { class: "page-body narrow" },
         section("Check-up", "", this.#findings),
-        section("This browser", "", h("div", { class: "setting" }, h("span", null, "Theme"),
-          choices("Theme", [{ value: "system", words: "System" }, { value: "light", words: "Light" }, { value: "dark", words: "Dark" }], theme(), (value) => setTheme(/** @type {Theme} */ (value)))),
-          this.#notifications),
-        owner && section("Another device", "A link that lets one browser in, once, within five minutes.", make(HandrailInvite)),
-        owner && section("Tokens", "Browsers that are signed in, and programs. Revoking one closes what it has open at once.", make(HandrailTokens)),
-        owner && section("Stop everything", "Interrupts every session and ends every Claude Code process on this machine, with all it started. Conversations are kept.", this.#stopAll()),
+        section(
+          "This browser",
+          "",
+          h(
+            "div",
+            { class: "setting" },
+            h("span", null, "Theme"),
+            choices(
+              "Theme",
+              [
+                { value: "system", words: "System" },
+                { value: "light", words: "Light" },
+                { value: "dark", words: "Dark" },
+              ],
+              theme(),
+              (value) => setTheme(/** @type {Theme} */ (value)),
+            ),
+          ),
+          this.#notifications,
+        ),
+        owner &&
+          section(
+            "Another device",
+            "A link that lets one browser in, once, within five minutes.",
+            make(HandrailInvite),
+          ),
+        owner &&
+          section(
+            "Tokens",
+            "Browsers that are signed in, and programs. Revoking one closes what it has open at once.",
+            make(HandrailTokens),
+          ),
+        owner &&
+          section(
+            "Stop everything",
+            "Interrupts every session and ends every Claude Code process on this machine, with all it started. Conversations are kept.",
+            this.#stopAll(),
+          ),
         owner && section("Audit log", "Who did what.", make(HandrailAudit)),
-        section("About", "", this.#about, actButton({ label: ["Sign out"], doing: "Signing out…", run: () => this.#signOut() }))));
+        section(
+          "About",
+          "",
+          this.#about,
+          actButton({ label: ["Sign out"], doing: "Signing out…", run: () => this.#signOut() }),
+        ),
+      ),
+    );
     this.watch(this.page.notifier.on);
-    // Before the first connection nobody knows what this person may do.
-    this.watch(this.page.live.me, () => owner === this.page.may("owner") || (this.isConnected && this.#again()));
     void this.#load();
-  }
-
-  #again() {
-    this.disconnectedCallback();
-    this.connectedCallback();
   }
 
   async #load() {
     fill(this.#findings, h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Looking…"));
     const [doctor, hub] = await Promise.allSettled([this.page.api.get("/api/doctor"), this.page.api.get("/api/hub")]);
-    fill(this.#findings, doctor.status === "fulfilled" ? findingsShown(doctor.value.items) : h("p", { class: "problem" }, inWords(doctor.reason)));
+    fill(
+      this.#findings,
+      doctor.status === "fulfilled"
+        ? findingsShown(doctor.value.items)
+        : h("p", { class: "problem" }, inWords(doctor.reason)),
+    );
     if (hub.status === "fulfilled") {
       const { version, started_at: started, claude, roots } = hub.value;
-      fill(this.#about, `Handrail ${version}, up for ${duration(now() - started)}. Claude Code ${claude?.found ? claude.version : "was not found"}. Sessions start in `, h("span", { class: "mono" }, (roots ?? []).join(", ")), ".");
+      fill(
+        this.#about,
+        `Handrail ${version}, up for ${duration(now() - started)}. Claude Code ${claude?.found ? claude.version : "was not found"}. Sessions start in `,
+        h("span", { class: "mono" }, (roots ?? []).join(", ")),
+        ".",
+      );
     }
   }
 
@@ -61,9 +107,29 @@ export class HandrailSettings extends HandrailElement {
   render() {
     const on = this.page.notifier.on.value;
     const refused = "Notification" in window && Notification.permission === "denied";
-    fill(this.#notifications,
-      h("span", null, "Notifications", h("span", { class: "quiet-text" }, refused ? "Your browser blocks them for this page: allow them there first." : "When something needs you while this tab is in the background")),
-      h("button", { class: "toggle", role: "switch", "aria-checked": String(on), "aria-label": "Notifications", disabled: refused || !("Notification" in window), onclick: () => void this.#flip(on) }));
+    fill(
+      this.#notifications,
+      h(
+        "span",
+        null,
+        "Notifications",
+        h(
+          "span",
+          { class: "quiet-text" },
+          refused
+            ? "Your browser blocks them for this page: allow them there first."
+            : "When something needs you while this tab is in the background",
+        ),
+      ),
+      h("button", {
+        class: "toggle",
+        role: "switch",
+        "aria-checked": String(on),
+        "aria-label": "Notifications",
+        disabled: refused || !("Notification" in window),
+        onclick: () => void this.#flip(on),
+      }),
+    );
   }
 
   /** @param {boolean} on */
@@ -75,18 +141,37 @@ export class HandrailSettings extends HandrailElement {
 
   #stopAll() {
     const done = h("span", { role: "status" });
-    return h("div", { class: "stop-all" }, h("button", {
-      class: "danger", "data-action": "stop-all",
-      onclick: () => void confirmThen({
-        title: "Stop everything?",
-        body: [h("p", null, `${counted(this.#running(), "session")} running now. Whatever they are doing is interrupted, and all processes end. A message to a session starts it again.`)],
-        action: "Stop everything", danger: true,
-        run: async () => {
-          const { stopped } = await this.page.api.post("/api/sessions/stop-all");
-          done.textContent = `${counted(stopped ?? 0, "session")} stopped.`;
+    return h(
+      "div",
+      { class: "stop-all" },
+      h(
+        "button",
+        {
+          class: "danger",
+          "data-action": "stop-all",
+          onclick: () =>
+            void confirmThen({
+              title: "Stop everything?",
+              body: [
+                h(
+                  "p",
+                  null,
+                  `${counted(this.#running(), "session")} running now. Whatever they are doing is interrupted, and all processes end. A message to a session starts it again.`,
+                ),
+              ],
+              action: "Stop everything",
+              danger: true,
+              run: async () => {
+                const { stopped } = await this.page.api.post("/api/sessions/stop-all");
+                done.textContent = `${counted(stopped ?? 0, "session")} stopped.`;
+              },
+            }),
         },
-      }),
-    }, icon("stop"), "Stop everything"), done);
+        icon("stop"),
+        "Stop everything",
+      ),
+      done,
+    );
   }
 
   #running() {
@@ -113,16 +198,28 @@ function findingsShown(findings) {
   const good = sorted.filter(({ ok }) => ok);
   const others = sorted.filter(({ ok }) => !ok);
   return [
-    others.length === 0 && h("p", { class: "all-well" }, icon("check"), ` All is well: ${counted(good.length, "check")} passed.`),
+    others.length === 0 &&
+      h("p", { class: "all-well" }, icon("check"), ` All is well: ${counted(good.length, "check")} passed.`),
     others.length > 0 && h("ul", { class: "finding-list" }, others.map(finding)),
-    good.length > 0 && h("details", null, h("summary", null, `${counted(good.length, "check")} passed`), h("ul", { class: "finding-list" }, good.map(finding))),
+    good.length > 0 &&
+      h(
+        "details",
+        null,
+        h("summary", null, `${counted(good.length, "check")} passed`),
+        h("ul", { class: "finding-list" }, good.map(finding)),
+      ),
   ];
 }
 
 /** @param {Finding} found */
 function finding({ name, ok, words, fix }) {
   const { tone, sign, label } = ok ? STANDINGS.good : ok === null ? STANDINGS.known : STANDINGS.bad;
-  return h("li", { "data-tone": tone }, icon(sign, { label }), h("div", null, h("strong", null, name), " ", words, fix && h("p", { class: "quiet-text" }, "What to do: ", fix)));
+  return h(
+    "li",
+    { "data-tone": tone },
+    icon(sign, { label }),
+    h("div", null, h("strong", null, name), " ", words, fix && h("p", { class: "quiet-text" }, "What to do: ", fix)),
+  );
 }
 
 customElements.define("handrail-settings", HandrailSettings);

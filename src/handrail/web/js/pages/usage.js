@@ -42,14 +42,33 @@ export class HandrailUsage extends HandrailElement {
 
   /** @override */
   mount() {
-    fill(this,
-      h("header", { class: "page-head" }, h("h1", null, "Usage"),
-        choices("Days", RANGES.map((days) => ({ value: days, words: `${days} days` })), this.#days, (days) => void this.#load(days)),
-        choices("Measure", [{ value: "cost", words: "Cost" }, { value: "tokens", words: "Tokens" }], this.#measure, (measure) => {
-          this.#measure = /** @type {Measure} */ (measure);
-          this.render();
-        })),
-      this.#body);
+    fill(
+      this,
+      h(
+        "header",
+        { class: "page-head" },
+        h("h1", null, "Usage"),
+        choices(
+          "Days",
+          RANGES.map((days) => ({ value: days, words: `${days} days` })),
+          this.#days,
+          (days) => void this.#load(days),
+        ),
+        choices(
+          "Measure",
+          [
+            { value: "cost", words: "Cost" },
+            { value: "tokens", words: "Tokens" },
+          ],
+          this.#measure,
+          (measure) => {
+            this.#measure = /** @type {Measure} */ (measure);
+            this.render();
+          },
+        ),
+      ),
+      this.#body,
+    );
     void this.#load(this.#days);
   }
 
@@ -74,33 +93,53 @@ export class HandrailUsage extends HandrailElement {
     if (this.#trouble) return fill(this.#body, h("p", { class: "problem" }, this.#trouble));
     if (!used) return fill(this.#body, h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Adding up…"));
     if (used.day.length === 0) return fill(this.#body, this.#empty());
-    fill(this.#body, totals(used.day), this.#byDay(used),
+    fill(
+      this.#body,
+      totals(used.day),
+      this.#byDay(used),
       h("section", null, h("h2", null, "By model"), this.#byModel(used.model)),
       h("section", null, h("h2", null, "By session"), this.#bySession(used.session)),
-      h("p", { class: "quiet-text" }, "Costs are Claude Code's own estimates. With a subscription nothing is billed per token."));
+      h(
+        "p",
+        { class: "quiet-text" },
+        "Costs are Claude Code's own estimates. With a subscription nothing is billed per token.",
+      ),
+    );
   }
 
   #empty() {
-    return h("div", { class: "empty" }, h("h2", null, `Nothing was used in ${this.#days} days`),
-      h("p", null, "Once a run is over, its tokens and costs are counted here."), h("a", { class: "button", href: "/new" }, "New session"));
+    return h(
+      "div",
+      { class: "empty" },
+      h("h2", null, `Nothing was used in ${this.#days} days`),
+      h("p", null, "Once a run is over, its tokens and costs are counted here."),
+      h("a", { class: "button", href: "/new" }, "New session"),
+    );
   }
 
   /** @param {{ since: number, day: Used[] }} used */
   #byDay({ since, day }) {
     const isCost = this.#measure === "cost";
     const title = isCost ? "Cost per day" : "Tokens per day";
-    return h("section", null, h("h2", null, title), make(HandrailDayBars, {
-      title_: title,
-      days: daysBetween(new Date(since * 1000), new Date()),
-      series: isCost ? costSeries(day) : tokenSeries(day),
-      words: isCost ? money : tokens,
-    }));
+    return h(
+      "section",
+      null,
+      h("h2", null, title),
+      make(HandrailDayBars, {
+        title_: title,
+        days: daysBetween(new Date(since * 1000), new Date()),
+        series: isCost ? costSeries(day) : tokenSeries(day),
+        words: isCost ? money : tokens,
+      }),
+    );
   }
 
   /** @param {Used[]} rows */
   #byModel(rows) {
     return rankTable({
-      caption: "Usage by model", rows: this.#sorted(rows), size: (row) => this.#size(row),
+      caption: "Usage by model",
+      rows: this.#sorted(rows),
+      size: (row) => this.#size(row),
       columns: [{ title: "Model", cell: (row) => modelName(row.model) || "unknown" }, ...NUMBERS],
     });
   }
@@ -110,10 +149,13 @@ export class HandrailUsage extends HandrailElement {
     const sorted = this.#sorted(rows);
     return [
       rankTable({
-        caption: "Usage by session", rows: sorted.slice(0, SESSIONS_SHOWN), size: (row) => this.#size(row),
+        caption: "Usage by session",
+        rows: sorted.slice(0, SESSIONS_SHOWN),
+        size: (row) => this.#size(row),
         columns: [{ title: "Session", cell: sessionLink }, ...NUMBERS],
       }),
-      sorted.length > SESSIONS_SHOWN && h("p", { class: "quiet-text" }, `and ${counted(sorted.length - SESSIONS_SHOWN, "session")} more`),
+      sorted.length > SESSIONS_SHOWN &&
+        h("p", { class: "quiet-text" }, `and ${counted(sorted.length - SESSIONS_SHOWN, "session")} more`),
     ];
   }
 
@@ -159,7 +201,11 @@ function totals(rows) {
     ["Output", tokens(sum((row) => row.output_tokens))],
     ["From cache", tokens(sum((row) => row.cache_read_tokens))],
   ];
-  return h("dl", { class: "totals" }, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", { class: "num" }, value))));
+  return h(
+    "dl",
+    { class: "totals" },
+    facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", { class: "num" }, value))),
+  );
 }
 
 /** One series per model, the largest first. @param {Used[]} rows */
@@ -169,7 +215,13 @@ function costSeries(rows) {
   for (const row of rows) sums.set(row.model ?? "", (sums.get(row.model ?? "") ?? 0) + row.cost_usd);
   const models = [...sums].sort((a, b) => b[1] - a[1]).map(([model]) => model);
   const shown = models.length > SERIES ? models.slice(0, SERIES - 1) : models;
-  const series = shown.map((model) => ({ name: modelName(model) || "unknown", values: byDay(rows.filter((row) => row.model === model), (row) => row.cost_usd) }));
+  const series = shown.map((model) => ({
+    name: modelName(model) || "unknown",
+    values: byDay(
+      rows.filter((row) => row.model === model),
+      (row) => row.cost_usd,
+    ),
+  }));
   const others = rows.filter((row) => !shown.includes(row.model ?? ""));
   return others.length ? [...series, { name: "others", values: byDay(others, (row) => row.cost_usd) }] : series;
 }

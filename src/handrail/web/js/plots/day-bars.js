@@ -48,7 +48,11 @@ export class HandrailDayBars extends HandrailElement {
   /** @override */
   render() {
     this.#plot.setAttribute("aria-label", `${this.title_}: bars by day. Use the arrow keys to hear each day.`);
-    fill(this.#legend, this.series.length > 1 && this.series.map(({ name }, index) => h("li", null, h("span", { class: "swatch", "data-series": index }), name)));
+    fill(
+      this.#legend,
+      this.series.length > 1 &&
+        this.series.map(({ name }, index) => h("li", null, h("span", { class: "swatch", "data-series": index }), name)),
+    );
     fill(this.#table, h("summary", null, "As a table"), this.#tableOf());
     this.#width = Math.floor(this.#plot.clientWidth);
     this.#draw();
@@ -62,18 +66,28 @@ export class HandrailDayBars extends HandrailElement {
     const top = marks.at(-1) ?? 1;
     const y = linear(top, HEIGHT - MARGIN.bottom, MARGIN.top);
     const band = (this.#width - MARGIN.left - MARGIN.right) / Math.max(1, this.days.length);
-    fill(this.#plot, this.#width > 0 && s("svg", { width: this.#width, height: HEIGHT, viewBox: `0 0 ${this.#width} ${HEIGHT}`, "aria-hidden": "true" },
-      marks.map((mark) => this.#gridLine(mark, y(mark))),
-      this.days.map((day, index) => this.#bar(day, index, band, y)),
-      this.#dayLabels(band)));
+    fill(
+      this.#plot,
+      this.#width > 0 &&
+        s(
+          "svg",
+          { width: this.#width, height: HEIGHT, viewBox: `0 0 ${this.#width} ${HEIGHT}`, "aria-hidden": "true" },
+          marks.map((mark) => this.#gridLine(mark, y(mark))),
+          this.days.map((day, index) => this.#bar(day, index, band, y)),
+          this.#dayLabels(band),
+        ),
+    );
     this.#showReadout();
   }
 
   /** @param {number} mark @param {number} y */
   #gridLine(mark, y) {
-    return s("g", { class: "grid-line" },
+    return s(
+      "g",
+      { class: "grid-line" },
       s("line", { x1: MARGIN.left, x2: this.#width - MARGIN.right, y1: y, y2: y }),
-      s("text", { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }, this.words(mark)));
+      s("text", { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }, this.words(mark)),
+    );
   }
 
   /** @param {string} day @param {number} index @param {number} band @param {(value: number) => number} y */
@@ -86,19 +100,43 @@ export class HandrailDayBars extends HandrailElement {
       const [from, to] = [y(below), y(below + value)];
       below += value;
       // A hairline of the page between the parts tells them apart without colour.
-      return value > 0 && s("rect", { x: x + gap / 2, width: Math.max(1, band - gap), y: to, height: Math.max(0.5, from - to - (number ? 1 : 0)), "data-series": number });
+      return (
+        value > 0 &&
+        s("rect", {
+          x: x + gap / 2,
+          width: Math.max(1, band - gap),
+          y: to,
+          height: Math.max(0.5, from - to - (number ? 1 : 0)),
+          "data-series": number,
+        })
+      );
     });
-    return s("g", { class: "day", "data-day": day, "data-index": index },
-      s("rect", { class: "hit", x, width: band, y: MARGIN.top, height: HEIGHT - MARGIN.top - MARGIN.bottom }), parts);
+    return s(
+      "g",
+      { class: "day", "data-day": day, "data-index": index },
+      s("rect", { class: "hit", x, width: band, y: MARGIN.top, height: HEIGHT - MARGIN.top - MARGIN.bottom }),
+      parts,
+    );
   }
 
   /** @param {number} band */
   #dayLabels(band) {
     const every = Math.max(1, Math.ceil(LABEL_PX / band));
     // Counted from today, which is what people look for first.
-    return this.days.map((day, index) => (this.days.length - 1 - index) % every === 0 && s("text", {
-      class: "day-label", x: Math.min(this.#width - MARGIN.right - 18, MARGIN.left + (index + 0.5) * band), y: HEIGHT - 6, "text-anchor": "middle",
-    }, dayWords(day)));
+    return this.days.map(
+      (day, index) =>
+        (this.days.length - 1 - index) % every === 0 &&
+        s(
+          "text",
+          {
+            class: "day-label",
+            x: Math.min(this.#width - MARGIN.right - 18, MARGIN.left + (index + 0.5) * band),
+            y: HEIGHT - 6,
+            "text-anchor": "middle",
+          },
+          dayWords(day),
+        ),
+    );
   }
 
   // ---------------------------------------------------------------- reading
@@ -115,7 +153,9 @@ export class HandrailDayBars extends HandrailElement {
   #pressed(event) {
     const last = this.days.length - 1;
     const here = this.#chosen === -1 ? last + 1 : this.#chosen;
-    const next = { ArrowLeft: Math.max(0, here - 1), ArrowRight: Math.min(last, here + 1), Home: 0, End: last }[event.key];
+    const next = { ArrowLeft: Math.max(0, here - 1), ArrowRight: Math.min(last, here + 1), Home: 0, End: last }[
+      event.key
+    ];
     if (next === undefined) return;
     event.preventDefault();
     this.#choose(next);
@@ -137,8 +177,19 @@ export class HandrailDayBars extends HandrailElement {
       return fill(this.#readout, h("span", { class: "quiet-text" }, `${this.words(all)} in ${this.days.length} days`));
     }
     const parts = this.series.filter(({ values }) => (values.get(day) ?? 0) > 0);
-    fill(this.#readout, h("strong", null, dayWords(day)), ` ${this.words(this.#total(day))}`,
-      parts.length > 0 && this.series.length > 1 && h("span", { class: "quiet-text" }, " · ", parts.map(({ name, values }) => `${name} ${this.words(values.get(day) ?? 0)}`).join(" · ")));
+    fill(
+      this.#readout,
+      h("strong", null, dayWords(day)),
+      ` ${this.words(this.#total(day))}`,
+      parts.length > 0 &&
+        this.series.length > 1 &&
+        h(
+          "span",
+          { class: "quiet-text" },
+          " · ",
+          parts.map(({ name, values }) => `${name} ${this.words(values.get(day) ?? 0)}`).join(" · "),
+        ),
+    );
   }
 
   /** @param {string} day */
@@ -148,11 +199,40 @@ export class HandrailDayBars extends HandrailElement {
 
   #tableOf() {
     const used = this.days.filter((day) => this.#total(day) > 0).reverse();
-    return h("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": `${this.title_}, as a table` }, h("table", { class: "numbers" },
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Day"), this.series.map(({ name }) => h("th", { scope: "col" }, name)), h("th", { scope: "col" }, "All"))),
-      h("tbody", null, used.map((day) => h("tr", null, h("th", { scope: "row" }, day),
-        this.series.map(({ values }) => h("td", { class: "num" }, values.has(day) ? this.words(values.get(day) ?? 0) : "–")),
-        h("td", { class: "num" }, this.words(this.#total(day))))))));
+    return h(
+      "div",
+      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": `${this.title_}, as a table` },
+      h(
+        "table",
+        { class: "numbers" },
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            h("th", { scope: "col" }, "Day"),
+            this.series.map(({ name }) => h("th", { scope: "col" }, name)),
+            h("th", { scope: "col" }, "All"),
+          ),
+        ),
+        h(
+          "tbody",
+          null,
+          used.map((day) =>
+            h(
+              "tr",
+              null,
+              h("th", { scope: "row" }, day),
+              this.series.map(({ values }) =>
+                h("td", { class: "num" }, values.has(day) ? this.words(values.get(day) ?? 0) : "–"),
+              ),
+              h("td", { class: "num" }, this.words(this.#total(day))),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 }
 

@@ -34,7 +34,12 @@ export function runView(context) {
     const open = context.model.opened.has(name);
     toggle.setAttribute("aria-expanded", String(open));
     inside.hidden = !open;
-    if (open) drawItems(inside, rows.map((row) => ({ key: row.key, type: /** @type {const} */ ("row"), row })), context);
+    if (open)
+      drawItems(
+        inside,
+        rows.map((row) => ({ key: row.key, type: /** @type {const} */ ("row"), row })),
+        context,
+      );
     else inside.replaceChildren();
   }
   toggle.addEventListener("click", () => {
@@ -50,7 +55,15 @@ export function runView(context) {
       const { running, failed, seconds } = standingOfRun(rows);
       if (!same) {
         fill(words, wordsForRun(rows), running && h("span", { class: "now mono" }, running.title));
-        fill(standing, ...standingParts(running !== null, failed > 0 ? false : true, failed > 1 ? `${failed} failed` : failed ? "1 failed" : "", seconds));
+        fill(
+          standing,
+          ...standingParts(
+            running !== null,
+            failed > 0 ? false : true,
+            failed > 1 ? `${failed} failed` : failed ? "1 failed" : "",
+            seconds,
+          ),
+        );
         element.dataset.state = running ? "running" : failed ? "failed" : "done";
       }
       show();
@@ -78,7 +91,9 @@ export function actionView(context) {
     if (!open) return void (inside.replaceChildren(), (fetched = ""));
     if (fetched === row.phase) return;
     fetched = row.phase;
-    await showDetails(inside, () => context.model.details(/** @type {ActionRow} */ (row).key, row?.phase === "completed"));
+    await showDetails(inside, () =>
+      context.model.details(/** @type {ActionRow} */ (row).key, row?.phase === "completed"),
+    );
   }
   toggle.addEventListener("click", () => {
     if (row) flip(context.model.opened, row.key);
@@ -89,7 +104,10 @@ export function actionView(context) {
     update(given) {
       row = given;
       fill(words, toolWords(given, context.model.state.value?.cwd));
-      fill(standing, ...standingParts(given.phase !== "completed", given.ok, given.summary ?? "", secondsOf(given), given.group));
+      fill(
+        standing,
+        ...standingParts(given.phase !== "completed", given.ok, given.summary ?? "", secondsOf(given), given.group),
+      );
       element.dataset.state = stateOf(given);
       element.dataset.tool = given.tool;
       void show();
@@ -99,7 +117,12 @@ export function actionView(context) {
 
 /** The tool's name, and what it was called with; paths of the project without where that is. @param {ActionRow} row @param {string} [cwd] */
 export function toolWords(row, cwd = "") {
-  const named = row.title === row.tool ? "" : row.title.startsWith(`${row.tool} `) ? row.title.slice(row.tool.length + 1) : row.title;
+  const named =
+    row.title === row.tool
+      ? ""
+      : row.title.startsWith(`${row.tool} `)
+        ? row.title.slice(row.tool.length + 1)
+        : row.title;
   const title = cwd.length > 1 ? named.replaceAll(`${cwd}/`, "") : named;
   return [h("span", { class: "tool" }, row.tool || row.title), title && h("span", { class: "mono what" }, title)];
 }
@@ -123,7 +146,9 @@ export function secondsOf(row) {
 export function standingParts(running, ok, summary, seconds, group = "") {
   const mark = running
     ? h("span", { class: "spinner", role: "img", "aria-label": "Running" })
-    : ok === false ? icon("cross", { label: "Failed" }) : icon("check", { label: "Done" });
+    : ok === false
+      ? icon("cross", { label: "Failed" })
+      : icon("check", { label: "Done" });
   return [
     summary && (group === "edit" ? changeCounts(summary) : h("span", { class: "summary" }, summary)),
     mark,
@@ -143,7 +168,8 @@ function changeCounts(summary) {
 /** @param {HTMLElement} place @param {() => Promise<RowDetails>} get */
 async function showDetails(place, get) {
   const began = now();
-  if (!place.hasChildNodes()) fill(place, h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Loading what it did…"));
+  if (!place.hasChildNodes())
+    fill(place, h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Loading what it did…"));
   try {
     const details = await get();
     fill(place, detailParts(details));
@@ -155,10 +181,17 @@ async function showDetails(place, get) {
 
 /** @param {RowDetails} details */
 function detailParts({ sections = [], images = [], text = "" }) {
-  if (sections.length === 0 && images.length === 0) return h("p", { class: "quiet-text" }, "There is nothing more to see of it.");
+  if (sections.length === 0 && images.length === 0)
+    return h("p", { class: "quiet-text" }, "There is nothing more to see of it.");
   return [
-    sections.map(({ title, html, kind }) => h("section", { class: "detail", "data-kind": kind ?? "" },
-      h("p", { class: "detail-title" }, title), setHtml(h("div", { class: "detail-body", tabindex: "0" }), html))),
+    sections.map(({ title, html, kind }) =>
+      h(
+        "section",
+        { class: "detail", "data-kind": kind ?? "" },
+        h("p", { class: "detail-title" }, title),
+        setHtml(h("div", { class: "detail-body", tabindex: "0" }), html),
+      ),
+    ),
     images.length > 0 && h("div", { class: "pictures" }, images.map(picture)),
     text && copyButton(text),
   ];

@@ -37,7 +37,14 @@ export class HandrailAttachments extends HandrailElement {
     for (const file of files) {
       const refusal = this.#refusal(file);
       if (refusal) this.#trouble = refusal;
-      else this.#attached.push({ id: ++this.#made, name: file.name || "image", type: file.type, address: URL.createObjectURL(file), file });
+      else
+        this.#attached.push({
+          id: ++this.#made,
+          name: file.name || "image",
+          type: file.type,
+          address: URL.createObjectURL(file),
+          file,
+        });
     }
     this.render();
     this.changed();
@@ -58,8 +65,10 @@ export class HandrailAttachments extends HandrailElement {
   /** @param {File} file */
   #refusal(file) {
     const name = file.name || "The image";
-    if (!TYPES.includes(file.type)) return `${name} is not a PNG, JPEG, GIF or WebP image. For other files write @ and their path.`;
-    if (file.size > LARGEST_BYTES) return `${name} has ${(file.size / 1e6).toFixed(1)} MB; an image may have ${(LARGEST_BYTES / 1e6).toFixed(2)} MB. Make it smaller, then add it again.`;
+    if (!TYPES.includes(file.type))
+      return `${name} is not a PNG, JPEG, GIF or WebP image. For other files write @ and their path.`;
+    if (file.size > LARGEST_BYTES)
+      return `${name} has ${(file.size / 1e6).toFixed(1)} MB; an image may have ${(LARGEST_BYTES / 1e6).toFixed(2)} MB. Make it smaller, then add it again.`;
     if (this.#attached.length >= AT_MOST) return `A message takes ${AT_MOST} images at most.`;
     return "";
   }
@@ -67,11 +76,27 @@ export class HandrailAttachments extends HandrailElement {
   /** @override */
   render() {
     this.hidden = this.#attached.length === 0 && !this.#trouble;
-    fill(this,
-      this.#attached.map((each) => h("figure", { class: "attached" },
-        h("img", { src: each.address, alt: each.name }),
-        h("button", { type: "button", class: "icon-button", "aria-label": `Remove ${each.name}`, onclick: () => this.#remove(each) }, icon("cross")))),
-      this.#trouble && h("p", { class: "problem", role: "alert" }, this.#trouble));
+    fill(
+      this,
+      this.#attached.map((each) =>
+        h(
+          "figure",
+          { class: "attached" },
+          h("img", { src: each.address, alt: each.name }),
+          h(
+            "button",
+            {
+              type: "button",
+              class: "icon-button",
+              "aria-label": `Remove ${each.name}`,
+              onclick: () => this.#remove(each),
+            },
+            icon("cross"),
+          ),
+        ),
+      ),
+      this.#trouble && h("p", { class: "problem", role: "alert" }, this.#trouble),
+    );
   }
 
   /** @param {Attached} gone */

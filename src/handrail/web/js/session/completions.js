@@ -72,11 +72,28 @@ export class HandrailCompletions extends HandrailElement {
     this.hidden = !this.isOpen;
     if (this.isOpen) this.field.setAttribute("aria-activedescendant", `${this.#id}-${this.#chosen}`);
     else this.field.removeAttribute("aria-activedescendant");
-    fill(this, this.#items.map((item, index) => h("div", {
-      id: `${this.#id}-${index}`, role: "option", class: "completion", "aria-selected": String(index === this.#chosen),
-      // Before the field loses the focus.
-      onmousedown: (/** @type {Event} */ event) => { event.preventDefault(); this.#take(item); },
-    }, h("span", { class: "mono" }, item.words), item.hint && h("span", { class: "mono quiet-text" }, item.hint), item.detail && h("span", { class: "quiet-text detail" }, item.detail))));
+    fill(
+      this,
+      this.#items.map((item, index) =>
+        h(
+          "div",
+          {
+            id: `${this.#id}-${index}`,
+            role: "option",
+            class: "completion",
+            "aria-selected": String(index === this.#chosen),
+            // Before the field loses the focus.
+            onmousedown: (/** @type {Event} */ event) => {
+              event.preventDefault();
+              this.#take(item);
+            },
+          },
+          h("span", { class: "mono" }, item.words),
+          item.hint && h("span", { class: "mono quiet-text" }, item.hint),
+          item.detail && h("span", { class: "quiet-text detail" }, item.detail),
+        ),
+      ),
+    );
     this.children[this.#chosen]?.scrollIntoView({ block: "nearest" });
   }
 
@@ -94,7 +111,10 @@ export class HandrailCompletions extends HandrailElement {
     const asking = new AbortController();
     this.#asking = asking;
     try {
-      const items = token.kind === "command" ? await this.#commandsFor(token.typed) : await this.#filesFor(token.typed, asking.signal);
+      const items =
+        token.kind === "command"
+          ? await this.#commandsFor(token.typed)
+          : await this.#filesFor(token.typed, asking.signal);
       if (asking.signal.aborted || this.#token !== token) return;
       this.#items = items.slice(0, SHOWN);
     } catch {
@@ -107,9 +127,14 @@ export class HandrailCompletions extends HandrailElement {
 
   /** @param {string} typed */
   async #commandsFor(typed) {
-    this.#slashCommands ??= this.commands.slashCommands().then(({ items }) => items.map(({ name, description, argument_hint: hint }) => ({
-      text: `/${name} `, words: `/${name}`, hint, detail: description,
-    })));
+    this.#slashCommands ??= this.commands.slashCommands().then(({ items }) =>
+      items.map(({ name, description, argument_hint: hint }) => ({
+        text: `/${name} `,
+        words: `/${name}`,
+        hint,
+        detail: description,
+      })),
+    );
     this.#slashCommands.catch(() => (this.#slashCommands = null));
     const wanted = typed.toLowerCase();
     const all = await this.#slashCommands;

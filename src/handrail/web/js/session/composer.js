@@ -22,15 +22,42 @@ const SURE_MS = 2500;
 export class HandrailComposer extends HandrailElement {
   /** @type {ItemContext} */ context = /** @type {any} */ (null);
 
-  #field = h("textarea", { rows: "1", "aria-label": "Message to Claude", placeholder: "Message Claude…", "data-hook": "composer" });
+  #field = h("textarea", {
+    rows: "1",
+    "aria-label": "Message to Claude",
+    placeholder: "Message Claude…",
+    "data-hook": "composer",
+  });
   #attachments = make(HandrailAttachments, { changed: () => this.update() });
   #completions = make(HandrailCompletions);
   #status = h("div", { class: "composer-status", role: "status" });
   #trouble = h("p", { class: "problem", role: "alert", hidden: true });
   #send = h("button", { type: "submit", class: "primary icon-button send", "aria-label": "Send" }, icon("send"));
-  #stop = h("button", { type: "button", class: "interrupt", "data-action": "interrupt", "aria-label": "Interrupt Claude", onclick: () => this.interrupt() });
-  #picker = h("input", { type: "file", accept: "image/png,image/jpeg,image/gif,image/webp", multiple: true, hidden: true, "aria-label": "Images" });
-  #attach = h("button", { type: "button", class: "icon-button", "aria-label": "Add images", title: "Add images", onclick: () => this.#picker.click() }, icon("plus"));
+  #stop = h("button", {
+    type: "button",
+    class: "interrupt",
+    "data-action": "interrupt",
+    "aria-label": "Interrupt Claude",
+    onclick: () => this.interrupt(),
+  });
+  #picker = h("input", {
+    type: "file",
+    accept: "image/png,image/jpeg,image/gif,image/webp",
+    multiple: true,
+    hidden: true,
+    "aria-label": "Images",
+  });
+  #attach = h(
+    "button",
+    {
+      type: "button",
+      class: "icon-button",
+      "aria-label": "Add images",
+      title: "Add images",
+      onclick: () => this.#picker.click(),
+    },
+    icon("plus"),
+  );
   /** @type {ReturnType<typeof switches> | null} */
   #switches = null;
   /** @type {ReturnType<typeof meters> | null} */
@@ -45,10 +72,30 @@ export class HandrailComposer extends HandrailElement {
     Object.assign(this.#completions, { field: this.#field, commands });
     this.#switches = switches({ page: this.page, commands, model, say });
     this.#meters = meters(this.context);
-    const box = h("form", { class: "composer-box" }, this.#attachments, this.#field, h("div", { class: "composer-row" },
-      this.#attach, this.#switches.element, h("span", { class: "spacer" }), this.#meters.element, this.#stop, this.#send));
-    fill(this, this.#status, make(HandrailQueue, { context: this.context, takenBack: (text) => this.#putBack(text) }),
-      this.#trouble, h("div", { class: "composer-frame" }, this.#completions, box), this.#picker);
+    const box = h(
+      "form",
+      { class: "composer-box" },
+      this.#attachments,
+      this.#field,
+      h(
+        "div",
+        { class: "composer-row" },
+        this.#attach,
+        this.#switches.element,
+        h("span", { class: "spacer" }),
+        this.#meters.element,
+        this.#stop,
+        this.#send,
+      ),
+    );
+    fill(
+      this,
+      this.#status,
+      make(HandrailQueue, { context: this.context, takenBack: (text) => this.#putBack(text) }),
+      this.#trouble,
+      h("div", { class: "composer-frame" }, this.#completions, box),
+      this.#picker,
+    );
     this.#listen(box);
     this.#field.value = String(this.page.drafts.get(this.#draftName) ?? "");
     this.watch(model.state);
@@ -104,11 +151,23 @@ export class HandrailComposer extends HandrailElement {
     const state = this.context.model.state.value;
     const sure = performance.now() - this.#askedAt < SURE_MS;
     this.#stop.dataset.sure = String(sure);
-    fill(this.#stop, icon("stop"), h("span", null, sure ? "Press again to interrupt" : "Interrupt"), !sure && h("kbd", { "aria-hidden": "true" }, "esc"));
+    fill(
+      this.#stop,
+      icon("stop"),
+      h("span", null, sure ? "Press again to interrupt" : "Interrupt"),
+      !sure && h("kbd", { "aria-hidden": "true" }, "esc"),
+    );
     const words = statusWords(state);
     if (this.#status.dataset.words !== words) {
       this.#status.dataset.words = words;
-      fill(this.#status, state?.status === "needs_you" ? icon("bell") : state?.run && h("span", { class: "spinner", "aria-hidden": "true" }), h("span", null, words), h("span", { class: "num", "aria-hidden": "true" }));
+      fill(
+        this.#status,
+        state?.status === "needs_you"
+          ? icon("bell")
+          : state?.run && h("span", { class: "spinner", "aria-hidden": "true" }),
+        h("span", null, words),
+        h("span", { class: "num", "aria-hidden": "true" }),
+      );
     }
     this.#status.hidden = !words;
     const time = this.#status.lastElementChild;

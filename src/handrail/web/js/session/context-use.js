@@ -18,12 +18,23 @@ export class HandrailContextUse extends HandrailElement {
   #words = h("span", { class: "num" });
   #bar = h("div");
   #parts = h("div", { class: "context-parts", hidden: true });
-  #toggle = h("button", { class: "quiet breakdown", "aria-expanded": "false", onclick: () => void this.#flip() }, icon("chevron"), "Breakdown");
+  #toggle = h(
+    "button",
+    { class: "quiet breakdown", "aria-expanded": "false", onclick: () => void this.#flip() },
+    icon("chevron"),
+    "Breakdown",
+  );
 
   /** @override */
   mount() {
     this.watch(this.context.model.state);
-    fill(this, h("div", { class: "meter-words" }, h("h3", null, "Context"), this.#words), this.#bar, this.#toggle, this.#parts);
+    fill(
+      this,
+      h("div", { class: "meter-words" }, h("h3", null, "Context"), this.#words),
+      this.#bar,
+      this.#toggle,
+      this.#parts,
+    );
   }
 
   /** @override */
@@ -31,7 +42,14 @@ export class HandrailContextUse extends HandrailElement {
     const state = this.context.model.state.value;
     const { tokens: used = 0, window = 0 } = state?.context ?? {};
     const share = window ? used / window : 0;
-    fill(this.#words, window ? `${percent(share)} · ${tokens(used)} of ${tokens(window)}` : used ? `${tokens(used)} tokens` : "empty so far");
+    fill(
+      this.#words,
+      window
+        ? `${percent(share)} · ${tokens(used)} of ${tokens(window)}`
+        : used
+          ? `${tokens(used)} tokens`
+          : "empty so far",
+    );
     fill(this.#bar, meter(share, "Context used"));
     this.#toggle.hidden = !state?.live;
   }
@@ -53,15 +71,31 @@ export class HandrailContextUse extends HandrailElement {
 /** What takes how much, the largest first; what is free last. @param {ContextUse} use */
 export function breakdown(use) {
   const isFree = (/** @type {string} */ name) => /free space/i.test(name);
-  const parts = use.categories.filter(({ tokens: count }) => count > 0)
+  const parts = use.categories
+    .filter(({ tokens: count }) => count > 0)
     .sort((a, b) => Number(isFree(a.name)) - Number(isFree(b.name)) || b.tokens - a.tokens);
   return [
-    h("table", { class: "context-table" },
+    h(
+      "table",
+      { class: "context-table" },
       h("caption", { class: "visually-hidden" }, "What the context holds"),
-      h("tbody", null, parts.map(({ name, tokens: count }) => h("tr", { class: isFree(name) && "free" },
-        h("th", { scope: "row" }, name), h("td", { class: "num" }, tokens(count)),
-        h("td", { class: "num" }, use.max_tokens ? percent(count / use.max_tokens) : ""))))),
-    use.auto_compact_threshold ? h("p", { class: "quiet-text" }, `It is compacted at ${tokens(use.auto_compact_threshold)}.`) : null,
+      h(
+        "tbody",
+        null,
+        parts.map(({ name, tokens: count }) =>
+          h(
+            "tr",
+            { class: isFree(name) && "free" },
+            h("th", { scope: "row" }, name),
+            h("td", { class: "num" }, tokens(count)),
+            h("td", { class: "num" }, use.max_tokens ? percent(count / use.max_tokens) : ""),
+          ),
+        ),
+      ),
+    ),
+    use.auto_compact_threshold
+      ? h("p", { class: "quiet-text" }, `It is compacted at ${tokens(use.auto_compact_threshold)}.`)
+      : null,
   ];
 }
 
@@ -69,10 +103,18 @@ export function breakdown(use) {
 export function meter(share, label) {
   const bar = h("div", { class: "meter-bar" });
   bar.style.inlineSize = `${Math.min(100, Math.max(0, share * 100)).toFixed(1)}%`;
-  return h("div", {
-    class: ["meter", share >= NEARLY_FULL && "nearly-full"], role: "meter", "aria-label": label,
-    "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": String(Math.round(share * 100)),
-  }, bar);
+  return h(
+    "div",
+    {
+      class: ["meter", share >= NEARLY_FULL && "nearly-full"],
+      role: "meter",
+      "aria-label": label,
+      "aria-valuemin": "0",
+      "aria-valuemax": "100",
+      "aria-valuenow": String(Math.round(share * 100)),
+    },
+    bar,
+  );
 }
 
 customElements.define("handrail-context-use", HandrailContextUse);

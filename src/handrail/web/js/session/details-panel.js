@@ -25,12 +25,29 @@ export class HandrailDetails extends HandrailElement {
   /** @override */
   mount() {
     const { model } = this.context;
-    fill(this,
-      h("header", null, h("h2", null, "Details"),
-        h("button", { class: "icon-button", "aria-label": "Fold the details away", "data-action": "fold-details", onclick: () => this.fold() }, icon("cross"))),
+    fill(
+      this,
+      h(
+        "header",
+        null,
+        h("h2", null, "Details"),
+        h(
+          "button",
+          {
+            class: "icon-button",
+            "aria-label": "Fold the details away",
+            "data-action": "fold-details",
+            onclick: () => this.fold(),
+          },
+          icon("cross"),
+        ),
+      ),
       make(HandrailContextUse, { context: this.context }),
-      this.#facts, this.#limits, this.#tasks,
-      make(HandrailMcpList, { context: this.context }));
+      this.#facts,
+      this.#limits,
+      this.#tasks,
+      make(HandrailMcpList, { context: this.context }),
+    );
     this.watch(model.state);
     this.every(1, () => this.#tick());
   }
@@ -58,7 +75,10 @@ export class HandrailDetails extends HandrailElement {
       ["Budget", typeof state.budget === "number" && h("span", { class: "num" }, money(state.budget))],
       ["Claude Code", state.cli_version && h("span", { class: "num" }, state.cli_version)],
     ];
-    fill(this.#facts, facts.filter(([, value]) => value).map(([name, value]) => [h("dt", null, name), h("dd", null, value)]));
+    fill(
+      this.#facts,
+      facts.filter(([, value]) => value).map(([name, value]) => [h("dt", null, name), h("dd", null, value)]),
+    );
   }
 
   #lastRun() {
@@ -87,10 +107,20 @@ export class HandrailDetails extends HandrailElement {
     const list = /** @type {Element} */ (this.#tasks.lastElementChild);
     reconcile(list, tasks, {
       key: (task) => task.id,
-      make: (task) => h("li", null, h("span", { class: "spinner", role: "img", "aria-label": "Running" }),
-        h("div", { class: "task-words" }), this.context.may("approver") && stopButton(task, this.context)),
-      update: (line, task) => fill(/** @type {Element} */ (line.querySelector(".task-words")),
-        h("span", null, task.title), h("span", { class: "quiet-text num" }, taskProgress(task))),
+      make: (task) =>
+        h(
+          "li",
+          null,
+          h("span", { class: "spinner", role: "img", "aria-label": "Running" }),
+          h("div", { class: "task-words" }),
+          this.context.may("approver") && stopButton(task, this.context),
+        ),
+      update: (line, task) =>
+        fill(
+          /** @type {Element} */ (line.querySelector(".task-words")),
+          h("span", null, task.title),
+          h("span", { class: "quiet-text num" }, taskProgress(task)),
+        ),
     });
   }
 }
@@ -106,10 +136,22 @@ export function limitWords(limit) {
 function limitLine(limit) {
   const resets = limit.resets_at ? `resets in ${duration(Math.max(0, limit.resets_at - now()))}` : "";
   const used = limit.utilization ?? (limit.status === "rejected" ? 1 : null);
-  return h("div", { class: "limit" },
-    h("div", { class: "meter-words" }, h("span", null, limitWords(limit)), h("span", { class: "num" }, used === null ? limit.status : percent(used))),
+  return h(
+    "div",
+    { class: "limit" },
+    h(
+      "div",
+      { class: "meter-words" },
+      h("span", null, limitWords(limit)),
+      h("span", { class: "num" }, used === null ? limit.status : percent(used)),
+    ),
     used !== null && meter(used, `Rate limit ${limitWords(limit)}`),
-    h("span", { class: "quiet-text" }, [limit.status === "rejected" ? "reached" : "", resets].filter(Boolean).join(", ")));
+    h(
+      "span",
+      { class: "quiet-text" },
+      [limit.status === "rejected" ? "reached" : "", resets].filter(Boolean).join(", "),
+    ),
+  );
 }
 
 /** @param {number | null | undefined} used @param {number | null | undefined} window */

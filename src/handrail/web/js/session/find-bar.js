@@ -25,17 +25,36 @@ export class HandrailFind extends HandrailElement {
   #search = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
-  #field = h("input", { type: "search", placeholder: "Find in this session", "aria-label": "Find in this session", autocomplete: "off", spellcheck: "false" });
+  #field = h("input", {
+    type: "search",
+    placeholder: "Find in this session",
+    "aria-label": "Find in this session",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   #count = h("span", { class: "num quiet-text find-count", role: "status" });
 
   /** @override */
   mount() {
     this.setAttribute("role", "search");
     this.hidden = true;
-    fill(this, icon("search"), this.#field, this.#count,
-      h("button", { class: "icon-button previous", "aria-label": "Previous hit", onclick: () => this.#step(-1) }, icon("chevron")),
-      h("button", { class: "icon-button next", "aria-label": "Next hit", onclick: () => this.#step(1) }, icon("chevron")),
-      h("button", { class: "icon-button", "aria-label": "Close find", onclick: () => this.close() }, icon("cross")));
+    fill(
+      this,
+      icon("search"),
+      this.#field,
+      this.#count,
+      h(
+        "button",
+        { class: "icon-button previous", "aria-label": "Previous hit", onclick: () => this.#step(-1) },
+        icon("chevron"),
+      ),
+      h(
+        "button",
+        { class: "icon-button next", "aria-label": "Next hit", onclick: () => this.#step(1) },
+        icon("chevron"),
+      ),
+      h("button", { class: "icon-button", "aria-label": "Close find", onclick: () => this.close() }, icon("cross")),
+    );
     this.listen(this.#field, "input", () => this.#typed());
     this.listen(this.#field, "keydown", (event) => this.#pressed(event));
     this.hold(() => clearHighlight());
@@ -126,7 +145,8 @@ function highlight(element, words) {
   if (!registry || !Highlight) return;
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   const ranges = [];
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) ranges.push(...rangesIn(/** @type {Text} */ (node), words));
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    ranges.push(...rangesIn(/** @type {Text} */ (node), words));
   registry.set(HIGHLIGHT, new Highlight(...ranges));
 }
 

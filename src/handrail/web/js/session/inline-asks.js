@@ -23,7 +23,11 @@ export function askView(context) {
       element.dataset.state = waits ? "pending" : "closed";
       if (closed && !waits) return void (closed.card = row.card);
       closed = waits || !row.card ? null : over(row);
-      fill(element, closed ?? (waits ? waiting(row, context) : h("p", { class: "quiet-text" }, "An ask of which nothing was kept.")));
+      fill(
+        element,
+        closed ??
+          (waits ? waiting(row, context) : h("p", { class: "quiet-text" }, "An ask of which nothing was kept.")),
+      );
     },
   };
 }
@@ -37,7 +41,13 @@ function over(row) {
 
 /** @param {AskRow} row @param {ItemContext} context */
 function waiting(row, context) {
-  return h("button", { class: "ask-waiting", onclick: () => context.showAsk(row.ask_id) },
-    icon("bell"), h("span", { class: "label" }, "Needs you"), h("span", { class: "what" }, row.card?.title),
-    h("span", { class: "quiet-text" }, "answer below"), icon("arrow_down"));
+  return h(
+    "button",
+    { class: "ask-waiting", onclick: () => context.showAsk(row.ask_id) },
+    icon("bell"),
+    h("span", { class: "label" }, "Needs you"),
+    h("span", { class: "what" }, row.card?.title),
+    h("span", { class: "quiet-text" }, "answer below"),
+    icon("arrow_down"),
+  );
 }

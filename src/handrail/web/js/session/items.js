@@ -50,7 +50,8 @@ function keyOf(item) {
 
 /** @param {Item} item @param {ItemContext} context */
 function makeItem(item, context) {
-  const [element, update] = item.type === "tools" && item.rows.length > 1 ? ofRun(context) : ofRow(rowOf(item), context);
+  const [element, update] =
+    item.type === "tools" && item.rows.length > 1 ? ofRun(context) : ofRow(rowOf(item), context);
   element.classList.add("item");
   updates.set(element, update);
   return element;
@@ -69,13 +70,23 @@ function ofRow(row, context) {
   view.element.dataset.row = row.key;
   /** @type {Row | null} */
   let shown = null;
-  return [view.element, (item) => {
-    const given = rowOf(item);
-    // A subagent's row is the same while what is inside it changes.
-    if (given === shown && !(given.type === "action" && given.group === "task")) return;
-    shown = given;
-    view.update(given);
-  }];
+  return [
+    view.element,
+    (item) => {
+      const given = rowOf(item);
+      if (given === shown && !changesAround(given)) return;
+      shown = given;
+      view.update(given);
+    },
+  ];
+}
+
+/**
+ * Whether what is shown depends on more than the row: on what is inside a subagent, or on whether an ask still waits.
+ * @param {Row} row
+ */
+function changesAround(row) {
+  return row.type === "ask" || (row.type === "action" && row.group === "task");
 }
 
 /** @param {Item} item @returns {Row} */

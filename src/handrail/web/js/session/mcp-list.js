@@ -76,26 +76,52 @@ export class HandrailMcpList extends HandrailElement {
     line.dataset.shape = shape;
     const status = STATUSES[server.status] ?? { words: server.status, tone: "" };
     const on = server.status !== "disabled";
-    fill(line,
+    fill(
+      line,
       h("span", { class: "dot", "data-tone": status.tone, "aria-hidden": "true" }),
-      h("div", { class: "mcp-words" }, h("span", { class: "mcp-name" }, server.name),
-        h("span", { class: "quiet-text" }, [status.words, server.tools?.length ? counted(server.tools.length, "tool") : ""].filter(Boolean).join(" · ")),
-        server.error && h("span", { class: "mcp-error mono" }, server.error)),
-      this.context.may("owner") && this.context.model.state.value?.live && this.#buttons(server, on));
+      h(
+        "div",
+        { class: "mcp-words" },
+        h("span", { class: "mcp-name" }, server.name),
+        h(
+          "span",
+          { class: "quiet-text" },
+          [status.words, server.tools?.length ? counted(server.tools.length, "tool") : ""].filter(Boolean).join(" · "),
+        ),
+        server.error && h("span", { class: "mcp-error mono" }, server.error),
+      ),
+      this.context.may("owner") && this.context.model.state.value?.live && this.#buttons(server, on),
+    );
   }
 
   /** @param {McpServer} server @param {boolean} on */
   #buttons(server, on) {
     const { commands } = this.context;
-    return h("div", { class: "mcp-buttons" },
-      on && server.status !== "connected" && h("button", {
-        class: "icon-button", title: "Connect again", "aria-label": `Connect ${server.name} again`, "data-action": "mcp-reconnect",
-        onclick: (/** @type {Event} */ event) => this.#act(event, () => commands.reconnectServer(server.name)),
-      }, icon("undo")),
+    return h(
+      "div",
+      { class: "mcp-buttons" },
+      on &&
+        server.status !== "connected" &&
+        h(
+          "button",
+          {
+            class: "icon-button",
+            title: "Connect again",
+            "aria-label": `Connect ${server.name} again`,
+            "data-action": "mcp-reconnect",
+            onclick: (/** @type {Event} */ event) => this.#act(event, () => commands.reconnectServer(server.name)),
+          },
+          icon("undo"),
+        ),
       h("button", {
-        class: "toggle", role: "switch", "aria-checked": String(on), "aria-label": server.name, "data-action": "mcp-toggle",
+        class: "toggle",
+        role: "switch",
+        "aria-checked": String(on),
+        "aria-label": server.name,
+        "data-action": "mcp-toggle",
         onclick: (/** @type {Event} */ event) => this.#act(event, () => commands.toggleServer(server.name, !on)),
-      }));
+      }),
+    );
   }
 
   /** @param {Event} event @param {() => Promise<unknown>} act */

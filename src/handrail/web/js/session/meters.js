@@ -13,23 +13,47 @@ import { breakdown, meter } from "./context-use.js";
 export function meters(context) {
   const words = h("span", { class: "num" });
   const bar = h("span", { class: "small-meter" });
-  const sheet = h("div", { class: "menu meters-sheet", popover: "auto", role: "dialog", "aria-label": "Context and cost" });
-  const button = h("button", {
-    type: "button", class: "quiet meters", "aria-label": "Context and cost", "aria-haspopup": "dialog", "data-action": "meters",
-    onclick: () => void open(),
-  }, bar, words);
+  const sheet = h("div", {
+    class: "menu meters-sheet",
+    popover: "auto",
+    role: "dialog",
+    "aria-label": "Context and cost",
+  });
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet meters",
+      "aria-label": "Context and cost",
+      "aria-haspopup": "dialog",
+      "data-action": "meters",
+      onclick: () => void open(),
+    },
+    bar,
+    words,
+  );
 
   async function open() {
     const state = context.model.state.value;
     sheet.showPopover();
     place(button, sheet);
-    fill(sheet, h("h3", null, "Context and cost"), costLine(context), h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Asking Claude Code…"));
+    fill(
+      sheet,
+      h("h3", null, "Context and cost"),
+      costLine(context),
+      h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Asking Claude Code…"),
+    );
     try {
       if (!state?.live) throw new Error("The breakdown is there while the process runs.");
       const use = await context.commands.contextUse();
       fill(sheet, h("h3", null, "Context and cost"), costLine(context), breakdown(use));
     } catch (error) {
-      fill(sheet, h("h3", null, "Context and cost"), costLine(context), h("p", { class: "quiet-text" }, inWords(error)));
+      fill(
+        sheet,
+        h("h3", null, "Context and cost"),
+        costLine(context),
+        h("p", { class: "quiet-text" }, inWords(error)),
+      );
     }
     place(button, sheet);
   }
@@ -40,7 +64,12 @@ export function meters(context) {
     const share = window ? used / window : 0;
     fill(bar, meter(share, "Context used"));
     bar.hidden = !window;
-    fill(words, [window ? percent(share) : used ? tokens(used) : "", state?.cost_usd ? money(state.cost_usd) : ""].filter(Boolean).join(" · "));
+    fill(
+      words,
+      [window ? percent(share) : used ? tokens(used) : "", state?.cost_usd ? money(state.cost_usd) : ""]
+        .filter(Boolean)
+        .join(" · "),
+    );
     button.hidden = !words.textContent;
   }
   return { element: h("div", { class: "meters-place" }, button, sheet), show };

@@ -21,10 +21,11 @@ const PAGE_ROWS = 240;
  * @property {Set<string>} blocks  blocks that are being written, or were
  * @property {number} news         rows that are new at the end
  * @property {boolean} shape       whether chunks came, went or lost a gap
+ * @property {Map<string, string>} settled  blocks that came whole, and the row that has each
  */
 
 /** @returns {Changes} */
-const nothing = () => ({ chunks: new Set(), blocks: new Set(), news: 0, shape: false });
+const nothing = () => ({ chunks: new Set(), blocks: new Set(), news: 0, shape: false, settled: new Map() });
 
 export class SessionModel {
   thread = new Thread();
@@ -78,7 +79,8 @@ export class SessionModel {
       case "delta":
         return this.#delta(message.delta);
       case "gone":
-        return this.trouble.set("This session was deleted.");
+        this.state.set(null);
+        return this.trouble.set("It was deleted.");
       case "problem":
         return this.trouble.set(message.detail);
     }
@@ -120,6 +122,7 @@ export class SessionModel {
     if (block === undefined) return;
     this.writing.settle(block);
     this.#changes.blocks.add(block);
+    this.#changes.settled.set(block, row.key);
   }
 
   /** An action does not say which block it was: calls come in the order in which they are written. @param {Row} row */

@@ -49,10 +49,15 @@ export function switches(around) {
   /** @type {MenuItem[]} */
   let models = [];
   const modeButton = menuButton({
-    label: [mode, icon("chevron")], name: "Permission mode", class: "quiet switch mode-switch", items: () => modeItems(around),
+    label: [mode, icon("chevron")],
+    name: "Permission mode",
+    class: "quiet switch mode-switch",
+    items: () => modeItems(around),
   });
   const modelButton = menuButton({
-    label: [model, icon("chevron")], name: "Model", class: "quiet switch model-switch",
+    label: [model, icon("chevron")],
+    name: "Model",
+    class: "quiet switch model-switch",
     items: () => models,
   });
   // Asked for when a person comes near, so that the menu opens at once and whole.
@@ -74,7 +79,10 @@ export function switches(around) {
 function modeItems(around) {
   const current = around.model.state.value?.mode || "default";
   return MODES.map(({ mode, words, hint, danger }) => ({
-    words, hint, danger, current: mode === current,
+    words,
+    hint,
+    danger,
+    current: mode === current,
     run: () => void (danger ? bypass(around, mode) : trying(around, () => around.commands.setMode(mode))),
   }));
 }
@@ -83,8 +91,16 @@ function modeItems(around) {
 function bypass({ commands }, mode) {
   return confirmThen({
     title: "Let Claude do everything without asking?",
-    body: [h("p", null, "Commands, edits and network access will run without a question until you choose another mode. Rules that deny still do.")],
-    action: "Bypass permissions", danger: true, run: () => commands.setMode(mode),
+    body: [
+      h(
+        "p",
+        null,
+        "Commands, edits and network access will run without a question until you choose another mode. Rules that deny still do.",
+      ),
+    ],
+    action: "Bypass permissions",
+    danger: true,
+    run: () => commands.setMode(mode),
   });
 }
 
@@ -94,7 +110,9 @@ async function modelItems(around) {
   try {
     const { items } = await page.api.get("/api/models", { query: { session: model.id } });
     return items.map((/** @type {{ value: string, name: string, description: string }} */ each) => ({
-      words: each.name, hint: each.description, current: each.value === model.state.value?.model,
+      words: each.name,
+      hint: each.description,
+      current: each.value === model.state.value?.model,
       run: () => void trying(around, () => commands.setModel(each.value)),
     }));
   } catch (error) {

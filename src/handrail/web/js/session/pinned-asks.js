@@ -74,13 +74,20 @@ export class HandrailPinnedAsks extends HandrailElement {
     this.#head.hidden = cards.length < 2;
     if (cards.length < 2 || !front) return this.#head.replaceChildren();
     const index = cards.indexOf(front);
-    const step = (/** @type {number} */ by) => this.show(cards[(index + by + cards.length) % cards.length]?.ask_id ?? "");
-    fill(this.#head,
+    const step = (/** @type {number} */ by) =>
+      this.show(cards[(index + by + cards.length) % cards.length]?.ask_id ?? "");
+    fill(
+      this.#head,
       h("span", { class: "num stack-place" }, `${index + 1} of ${cards.length}`),
       h("span", { class: "quiet-text" }, "waiting in this session"),
       h("span", { class: "spacer" }),
-      h("button", { class: "icon-button previous", "aria-label": "Previous ask", onclick: () => step(-1) }, icon("chevron")),
-      h("button", { class: "icon-button next", "aria-label": "Next ask", onclick: () => step(1) }, icon("chevron")));
+      h(
+        "button",
+        { class: "icon-button previous", "aria-label": "Previous ask", onclick: () => step(-1) },
+        icon("chevron"),
+      ),
+      h("button", { class: "icon-button next", "aria-label": "Next ask", onclick: () => step(1) }, icon("chevron")),
+    );
   }
 
   /** @param {Card | null} card */

@@ -27,9 +27,14 @@ export class HandrailQueue extends HandrailElement {
     this.hidden = queued.length === 0;
     reconcile(this, queued, {
       key: (message) => message.uuid,
-      make: (message) => h("div", { role: "listitem", class: "queued" },
-        h("span", { class: "chip" }, icon("clock"), "Queued"), h("span", { class: "queued-text" }),
-        this.context.may("approver") && this.#buttons(message)),
+      make: (message) =>
+        h(
+          "div",
+          { role: "listitem", class: "queued" },
+          h("span", { class: "chip" }, icon("clock"), "Queued"),
+          h("span", { class: "queued-text" }),
+          this.context.may("approver") && this.#buttons(message),
+        ),
       update: (line, message) => fill(/** @type {Element} */ (line.querySelector(".queued-text")), message.text),
     });
   }
@@ -38,18 +43,36 @@ export class HandrailQueue extends HandrailElement {
   #buttons(message) {
     const { commands } = this.context;
     const running = Boolean(this.context.model.state.value?.run);
-    return h("div", { class: "queued-buttons" },
-      running && h("button", {
-        class: "quiet", title: "Interrupts Claude, then this runs next", "data-action": "send-now",
-        onclick: (/** @type {Event} */ event) => this.#act(event, () => commands.sendNow(message.uuid)),
-      }, icon("send"), "Now"),
-      h("button", {
-        class: "icon-button", "aria-label": "Take this message back", "data-action": "cancel-message",
-        onclick: (/** @type {Event} */ event) => this.#act(event, async () => {
-          await commands.cancel(message.uuid);
-          this.takenBack(message.text);
-        }),
-      }, icon("cross")));
+    return h(
+      "div",
+      { class: "queued-buttons" },
+      running &&
+        h(
+          "button",
+          {
+            class: "quiet",
+            title: "Interrupts Claude, then this runs next",
+            "data-action": "send-now",
+            onclick: (/** @type {Event} */ event) => this.#act(event, () => commands.sendNow(message.uuid)),
+          },
+          icon("send"),
+          "Now",
+        ),
+      h(
+        "button",
+        {
+          class: "icon-button",
+          "aria-label": "Take this message back",
+          "data-action": "cancel-message",
+          onclick: (/** @type {Event} */ event) =>
+            this.#act(event, async () => {
+              await commands.cancel(message.uuid);
+              this.takenBack(message.text);
+            }),
+        },
+        icon("cross"),
+      ),
+    );
   }
 
   /** @param {Event} event @param {() => Promise<unknown>} act */

@@ -12,14 +12,22 @@ import { shown } from "./dialogs.js";
 
 /** @param {PromptRow} row @param {Commands} commands @param {(words: string) => void} say */
 export async function rewindTo(row, commands, say) {
-  const body = h("div", { class: "rewind-body", role: "status" }, h("span", { class: "spinner" }), " Looking at what would change…");
+  const body = h(
+    "div",
+    { class: "rewind-body", role: "status" },
+    h("span", { class: "spinner" }),
+    " Looking at what would change…",
+  );
   const go = h("button", { class: "primary danger", disabled: true, "data-action": "rewind" }, "Rewind files");
   const close = h("button", { class: "quiet", onclick: () => dialog.close() }, "Cancel");
-  const dialog = h("dialog", { class: "sheet rewind", "aria-labelledby": "rewind-title" },
+  const dialog = h(
+    "dialog",
+    { class: "sheet rewind", "aria-labelledby": "rewind-title" },
     h("h2", { id: "rewind-title" }, "Rewind files to before this message"),
     h("blockquote", { class: "rewind-message" }, row.text),
     body,
-    h("div", { class: "confirm-buttons" }, go, close));
+    h("div", { class: "confirm-buttons" }, go, close),
+  );
   go.addEventListener("click", () => void rewind(row, commands, { go, close, body, say }));
   const closed = shown(dialog);
   try {
@@ -33,18 +41,39 @@ export async function rewindTo(row, commands, say) {
 /** @param {HTMLElement} body @param {HTMLButtonElement} go @param {Rewound} dry */
 function showDryRun(body, go, dry) {
   const files = dry.files_changed ?? [];
-  if (!dry.can_rewind) return fill(body, h("p", { class: "problem" }, dry.error || "Claude Code cannot rewind to there."));
+  if (!dry.can_rewind)
+    return fill(body, h("p", { class: "problem" }, dry.error || "Claude Code cannot rewind to there."));
   if (files.length === 0) return fill(body, h("p", null, "The files are as they were then: nothing would change."));
-  fill(body,
-    h("p", null, `${counted(files.length, "file")} would change back `, lineCounts(dry), ". The conversation stays as it is."),
-    h("ul", { class: "file-list mono" }, files.map((file) => h("li", null, file))));
+  fill(
+    body,
+    h(
+      "p",
+      null,
+      `${counted(files.length, "file")} would change back `,
+      lineCounts(dry),
+      ". The conversation stays as it is.",
+    ),
+    h(
+      "ul",
+      { class: "file-list mono" },
+      files.map((file) => h("li", null, file)),
+    ),
+  );
   go.disabled = false;
 }
 
 /** @param {Rewound} dry */
 function lineCounts({ insertions, deletions }) {
   if (insertions === null || insertions === undefined) return null;
-  return h("span", { class: "num" }, "(", h("span", { class: "plus" }, `+${insertions}`), " ", h("span", { class: "minus" }, `−${deletions ?? 0}`), " lines)");
+  return h(
+    "span",
+    { class: "num" },
+    "(",
+    h("span", { class: "plus" }, `+${insertions}`),
+    " ",
+    h("span", { class: "minus" }, `−${deletions ?? 0}`),
+    " lines)",
+  );
 }
 
 /**
@@ -57,7 +86,10 @@ async function rewind(row, commands, { go, close, body, say }) {
   try {
     const done = await commands.rewind(row.uuid ?? "", false);
     if (!done.can_rewind) throw new Error(done.error || "Claude Code did not rewind.");
-    fill(body, h("p", { class: "done-note" }, `Done: ${counted(done.files_changed?.length ?? 0, "file")} changed back.`));
+    fill(
+      body,
+      h("p", { class: "done-note" }, `Done: ${counted(done.files_changed?.length ?? 0, "file")} changed back.`),
+    );
     fill(close, "Close");
     go.hidden = true;
     say("Files were rewound.");

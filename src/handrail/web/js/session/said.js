@@ -42,7 +42,11 @@ export function promptView(context) {
       pictures.hidden = !given.images?.length;
       const fate = FATES[given.state ?? ""];
       element.dataset.state = given.state ?? "";
-      fill(foot, sender(given), fate && h("span", { class: "fate" }, given.reason ? `${fate} (${given.reason})` : fate));
+      fill(
+        foot,
+        sender(given),
+        fate && h("span", { class: "fate" }, given.reason ? `${fate} (${given.reason})` : fate),
+      );
       foot.hidden = !foot.textContent;
       element.title = moment(given.at);
     },
@@ -51,13 +55,19 @@ export function promptView(context) {
 
 /** Who sent it, if not from this kind of page. @param {PromptRow} row */
 function sender({ by, surface, at }) {
-  const who = [by && by !== "owner" ? by : "", surface && surface !== "web" ? `from ${surface}` : ""].filter(Boolean).join(" ");
+  const who = [by && by !== "owner" ? by : "", surface && surface !== "web" ? `from ${surface}` : ""]
+    .filter(Boolean)
+    .join(" ");
   return h("span", { class: "num" }, [who, timeOfDay(at)].filter(Boolean).join(" · "), " ");
 }
 
 /** A picture that opens in a tab of its own. @param {{ src: string, alt: string }} image */
 export function picture({ src, alt }) {
-  return h("a", { href: src, target: "_blank", rel: "noopener", class: "picture" }, h("img", { src, alt: alt || "Picture", loading: "lazy" }));
+  return h(
+    "a",
+    { href: src, target: "_blank", rel: "noopener", class: "picture" },
+    h("img", { src, alt: alt || "Picture", loading: "lazy" }),
+  );
 }
 
 /** @returns {View<TextRow>} */
@@ -132,8 +142,12 @@ export function noticeView() {
       element.dataset.kind = row.kind;
       element.dataset.tone = failed ? "failed" : "";
       const words = row.type === "notice" ? row.text : [row.title, row.summary].filter(Boolean).join(": ");
-      fill(element, icon(failed ? "alert" : (NOTICE_ICONS[row.kind] ?? "circle")), h("span", null, words),
-        h("time", { class: "num", title: moment(row.at) }, timeOfDay(row.at)));
+      fill(
+        element,
+        icon(failed ? "alert" : (NOTICE_ICONS[row.kind] ?? "circle")),
+        h("span", null, words),
+        h("time", { class: "num", title: moment(row.at) }, timeOfDay(row.at)),
+      );
     },
   };
 }
@@ -149,10 +163,20 @@ export function endView() {
         row.duration_ms ? duration(row.duration_ms / 1000) : "",
         row.turns ? counted(row.turns, "turn") : "",
         row.cost_usd ? money(row.cost_usd) : "",
-      ].filter(Boolean).join(" · ");
-      fill(element,
-        !row.ok && h("span", { class: "end-error" }, icon("alert"), h("span", null, row.error || "The run did not end well.")),
-        h("span", { class: "end-facts num", title: moment(row.at) }, row.ok && icon("check", { label: "Done" }), facts || "Done"));
+      ]
+        .filter(Boolean)
+        .join(" · ");
+      fill(
+        element,
+        !row.ok &&
+          h("span", { class: "end-error" }, icon("alert"), h("span", null, row.error || "The run did not end well.")),
+        h(
+          "span",
+          { class: "end-facts num", title: moment(row.at) },
+          row.ok && icon("check", { label: "Done" }),
+          facts || "Done",
+        ),
+      );
     },
   };
 }

@@ -23,13 +23,43 @@ export class HandrailSessionHead extends HandrailElement {
   /** @override */
   mount() {
     this.watch(this.context.model.state);
-    fill(this,
-      h("button", { class: "icon-button back", "aria-label": "Back", onclick: () => this.page.router.back("/sessions") }, icon("arrow_left")),
+    fill(
+      this,
+      h(
+        "button",
+        { class: "icon-button back", "aria-label": "Back", onclick: () => this.page.router.back("/sessions") },
+        icon("arrow_left"),
+      ),
       h("div", { class: "session-names" }, this.#title, this.#place),
       this.#status,
-      h("button", { class: "icon-button find-button", "aria-label": "Find in this session", title: "Find", onclick: () => this.find() }, icon("search")),
-      menuButton({ label: [icon("dots")], name: "Session menu", class: "icon-button", items: () => sessionMenu(this.#around()) }),
-      h("button", { class: "icon-button details-button", "aria-label": "Details", title: "Details", "data-action": "toggle-details", onclick: () => this.toggleDetails() }, icon("panel")));
+      h(
+        "button",
+        {
+          class: "icon-button find-button",
+          "aria-label": "Find in this session",
+          title: "Find",
+          onclick: () => this.find(),
+        },
+        icon("search"),
+      ),
+      menuButton({
+        label: [icon("dots")],
+        name: "Session menu",
+        class: "icon-button",
+        items: () => sessionMenu(this.#around()),
+      }),
+      h(
+        "button",
+        {
+          class: "icon-button details-button",
+          "aria-label": "Details",
+          title: "Details",
+          "data-action": "toggle-details",
+          onclick: () => this.toggleDetails(),
+        },
+        icon("panel"),
+      ),
+    );
   }
 
   #around() {
@@ -48,7 +78,11 @@ export class HandrailSessionHead extends HandrailElement {
     this.#place.title = state.cwd;
     const status = statusOf(state.status);
     this.#status.dataset.tone = status.tone;
-    fill(this.#status, state.status === "running" ? h("span", { class: "spinner", "aria-hidden": "true" }) : icon(status.icon), h("span", null, status.words));
+    fill(
+      this.#status,
+      state.status === "running" ? h("span", { class: "spinner", "aria-hidden": "true" }) : icon(status.icon),
+      h("span", null, status.words),
+    );
   }
 }
 

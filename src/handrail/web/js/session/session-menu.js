@@ -30,14 +30,26 @@ export function sessionMenu(around) {
   const items = [
     { words: "Find…", run: find },
     page.may("owner") && { words: "Rename…", run: () => void rename(around) },
-    page.may("owner") && (state?.live
-      ? { words: "Stop", hint: "Ends the process; a message starts it again", run: () => void stop(around) }
-      : { words: "Resume", hint: "Starts Claude Code again, without a message", run: () => trying(around, () => around.commands.resume()) }),
-    page.may("owner") && { words: "Fork", hint: "A new session that knows all of this one", run: () => trying(around, () => fork(around)) },
+    page.may("owner") &&
+      (state?.live
+        ? { words: "Stop", hint: "Ends the process; a message starts it again", run: () => void stop(around) }
+        : {
+            words: "Resume",
+            hint: "Starts Claude Code again, without a message",
+            run: () => trying(around, () => around.commands.resume()),
+          }),
+    page.may("owner") && {
+      words: "Fork",
+      hint: "A new session that knows all of this one",
+      run: () => trying(around, () => fork(around)),
+    },
     { words: "Export as Markdown", run: () => download(around, "markdown") },
     { words: "Export as HTML", run: () => download(around, "html") },
     { words: "Export as JSON Lines", run: () => download(around, "jsonl") },
-    page.may("owner") && { words: archived ? "Take out of the archive" : "Archive", run: () => trying(around, () => archive(around, !archived)) },
+    page.may("owner") && {
+      words: archived ? "Take out of the archive" : "Archive",
+      run: () => trying(around, () => archive(around, !archived)),
+    },
     page.may("owner") && { words: "Delete…", danger: true, run: () => void remove(around) },
   ];
   return items.filter((item) => item !== false);
@@ -46,7 +58,11 @@ export function sessionMenu(around) {
 /** @param {Around} around */
 export function rename({ commands, state }) {
   return askForText({
-    title: "Rename session", label: "Title", value: state?.title ?? "", action: "Rename", run: (title) => commands.rename(title),
+    title: "Rename session",
+    label: "Title",
+    value: state?.title ?? "",
+    action: "Rename",
+    run: (title) => commands.rename(title),
   });
 }
 
@@ -55,8 +71,16 @@ function stop({ commands, state }) {
   if (!state?.run) return commands.stop();
   return confirmThen({
     title: "Stop this session?",
-    body: [h("p", null, "Claude is working. What it is doing is interrupted and its process ends; everything so far is kept, and a message starts it again.")],
-    action: "Stop session", danger: true, run: () => commands.stop(),
+    body: [
+      h(
+        "p",
+        null,
+        "Claude is working. What it is doing is interrupted and its process ends; everything so far is kept, and a message starts it again.",
+      ),
+    ],
+    action: "Stop session",
+    danger: true,
+    run: () => commands.stop(),
   });
 }
 
@@ -77,8 +101,22 @@ async function archive({ commands, page, say }, archived) {
 async function remove({ commands, page, state }) {
   const gone = await confirmThen({
     title: "Delete this session?",
-    body: [h("p", null, h("strong", null, state?.title || "This session"), " and all its events are deleted for good. Files that Claude changed stay as they are.")],
-    action: "Delete", danger: true, run: () => commands.delete(),
+    body: [
+      h(
+        "p",
+        null,
+        h("strong", null, state?.title || "This session"),
+        " and all its events are deleted for good",
+        state?.live ? ", after its process has been ended" : "",
+        ". Files that Claude changed stay as they are.",
+      ),
+    ],
+    action: "Delete",
+    danger: true,
+    run: async () => {
+      if (state?.live) await commands.stop();
+      await commands.delete();
+    },
   });
   if (gone) page.router.go("/sessions", { replace: true });
 }

@@ -32,6 +32,7 @@ export class HandrailSession extends HandrailElement {
   #toast = h("div", { class: "toast", role: "alert", hidden: true });
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #hiding;
   #shownTasks = "";
+  #wasRunning = false;
 
   /** @override */
   mount() {
@@ -69,21 +70,42 @@ export class HandrailSession extends HandrailElement {
     this.#pinned = make(HandrailPinnedAsks, { session: model.id });
     this.#details = make(HandrailDetails, { context, fold: () => this.#foldDetails(true) });
     this.#foldDetails(isFolded());
-    fill(this,
-      make(HandrailSessionHead, { context, find: () => find.open(), toggleDetails: () => this.#foldDetails(!this.hasAttribute("data-folded")) }),
-      h("div", { class: "session-body" },
-        h("div", { class: "conversation" }, find, this.#thread, this.#toast, this.#pinned, make(HandrailComposer, { context })),
-        this.#details));
+    fill(
+      this,
+      make(HandrailSessionHead, {
+        context,
+        find: () => find.open(),
+        toggleDetails: () => this.#foldDetails(!this.hasAttribute("data-folded")),
+      }),
+      h(
+        "div",
+        { class: "session-body" },
+        h(
+          "div",
+          { class: "conversation" },
+          find,
+          this.#thread,
+          this.#toast,
+          this.#pinned,
+          make(HandrailComposer, { context }),
+        ),
+        this.#details,
+      ),
+    );
   }
 
   #stateChanged() {
     const state = this.#model.state.value;
     if (!state) return;
+    if (this.#wasRunning && !state.run)
+      this.page.notifier.announce(state.status === "failed" ? "The run failed." : "Claude has finished.");
+    this.#wasRunning = Boolean(state.run);
     this.page.notifier.subject(state.title || "Session");
     this.dataset.status = state.status;
     // A subagent's progress is told in the state, and shown at its row.
     const tasks = JSON.stringify(state.tasks);
-    if (tasks !== this.#shownTasks) this.#thread?.refresh(state.tasks.map((task) => /** @type {any} */ (task).row).filter(Boolean));
+    if (tasks !== this.#shownTasks)
+      this.#thread?.refresh(state.tasks.map((task) => /** @type {any} */ (task).row).filter(Boolean));
     this.#shownTasks = tasks;
   }
 
@@ -104,7 +126,13 @@ export class HandrailSession extends HandrailElement {
     return [
       { words: "Copy text", run: () => void navigator.clipboard.writeText(row.text) },
       ...(row.uuid && this.page.may("owner")
-        ? [{ words: "Rewind files to before this…", hint: "Shows first what would change", run: () => void rewindTo(row, commands, (words) => this.#say(words)) }]
+        ? [
+            {
+              words: "Rewind files to before this…",
+              hint: "Shows first what would change",
+              run: () => void rewindTo(row, commands, (words) => this.#say(words)),
+            },
+          ]
         : []),
     ];
   }
@@ -122,14 +150,25 @@ export class HandrailSession extends HandrailElement {
   /** The browser's own find sees only what is drawn. @param {KeyboardEvent} event */
   #pressed(event) {
     if (!(event.ctrlKey || event.metaKey) || event.key !== "f" || event.shiftKey || event.altKey) return;
+    const find = /** @type {HandrailFind | null} */ (this.querySelector("handrail-find"));
+    // Pressed again, it is the browser's.
+    if (!find || find.contains(document.activeElement)) return;
     event.preventDefault();
-    /** @type {HandrailFind | null} */ (this.querySelector("handrail-find"))?.open();
+    find.open();
   }
 
   /** @param {string} words */
   #say(words) {
     clearTimeout(this.#hiding);
-    fill(this.#toast, h("span", null, words), h("button", { class: "icon-button", "aria-label": "Dismiss", onclick: () => (this.#toast.hidden = true) }, icon("cross")));
+    fill(
+      this.#toast,
+      h("span", null, words),
+      h(
+        "button",
+        { class: "icon-button", "aria-label": "Dismiss", onclick: () => (this.#toast.hidden = true) },
+        icon("cross"),
+      ),
+    );
     this.#toast.hidden = false;
     this.#hiding = setTimeout(() => (this.#toast.hidden = true), SAID_MS);
   }
@@ -137,7 +176,16 @@ export class HandrailSession extends HandrailElement {
   /** @param {string} words */
   #showTrouble(words) {
     if (!words || this.#model.state.value) return void (words && this.#say(words));
-    fill(this, h("div", { class: "empty" }, h("h1", null, "This session cannot be shown"), h("p", null, words), h("a", { class: "button", href: "/sessions" }, "All sessions")));
+    fill(
+      this,
+      h(
+        "div",
+        { class: "empty" },
+        h("h1", null, "This session cannot be shown"),
+        h("p", null, words),
+        h("a", { class: "button", href: "/sessions" }, "All sessions"),
+      ),
+    );
   }
 }
 

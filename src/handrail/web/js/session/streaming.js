@@ -29,6 +29,11 @@ export class Streaming {
     }
   }
 
+  /** Whether a person has opened it. @param {string} id */
+  isOpen(id) {
+    return this.#shown.get(id)?.element.matches("details[open]") ?? false;
+  }
+
   /** @param {string} id */
   #drop(id) {
     this.#shown.get(id)?.element.remove();
@@ -57,15 +62,27 @@ export class Streaming {
 }
 
 const FORMS = {
-  text: (/** @type {Text} */ text) => h("div", { class: "item said streaming", "data-type": "text" }, h("div", { class: "plain" }, text)),
+  text: (/** @type {Text} */ text) =>
+    h("div", { class: "item said streaming", "data-type": "text" }, h("div", { class: "plain" }, text)),
   thinking: (/** @type {Text} */ text) =>
-    h("details", { class: "item thought streaming", "data-type": "thinking" },
+    h(
+      "details",
+      { class: "item thought streaming", "data-type": "thinking" },
       h("summary", null, h("span", { class: "spinner", "aria-hidden": "true" }), "Thinking…"),
-      h("div", { class: "plain" }, text)),
-  input: (/** @type {Text} */ text) => h("div", { class: "item doing streaming", "data-type": "input" }, h("span", { class: "spinner", "aria-hidden": "true" }), text),
+      h("div", { class: "plain" }, text),
+    ),
+  input: (/** @type {Text} */ text) =>
+    h(
+      "div",
+      { class: "item doing streaming", "data-type": "input" },
+      h("span", { class: "spinner", "aria-hidden": "true" }),
+      text,
+    ),
 };
 
 /** A call's input is JSON that is not whole yet: only how much there is of it can be told. @param {LiveBlock} block */
 function inputInWords(block) {
-  return block.length < 1000 ? "Preparing a call…" : `Preparing a call… ${Math.round(block.length / 1000)} k characters`;
+  return block.length < 1000
+    ? "Preparing a call…"
+    : `Preparing a call… ${Math.round(block.length / 1000)} k characters`;
 }

@@ -48,8 +48,20 @@ export function subagentView(context) {
     update(given) {
       row = given;
       const task = taskOf(given, context);
-      fill(words, h("span", { class: "tool" }, given.tool === "Bash" ? "Background" : "Subagent"), h("span", { class: "what" }, given.title));
-      fill(standing, ...standingParts(stateOf(given) === "running" || isRunning(task), given.ok, given.summary ?? "", secondsOf(given)));
+      fill(
+        words,
+        h("span", { class: "tool" }, given.tool === "Bash" ? "Background" : "Subagent"),
+        h("span", { class: "what" }, given.title),
+      );
+      fill(
+        standing,
+        ...standingParts(
+          stateOf(given) === "running" || isRunning(task),
+          given.ok,
+          given.summary ?? "",
+          secondsOf(given),
+        ),
+      );
       element.dataset.state = isRunning(task) ? "running" : stateOf(given);
       fill(progress, progressParts(given, task, context));
       progress.hidden = !progress.hasChildNodes();
@@ -111,7 +123,12 @@ function usageParts(progress) {
 
 /** @param {Task} task @param {ItemContext} context */
 export function stopButton(task, context) {
-  const button = h("button", { class: "quiet stop-task", "aria-label": `Stop ${task.title}`, "data-action": "stop-task" }, icon("stop"), "Stop");
+  const button = h(
+    "button",
+    { class: "quiet stop-task", "aria-label": `Stop ${task.title}`, "data-action": "stop-task" },
+    icon("stop"),
+    "Stop",
+  );
   button.addEventListener("click", async () => {
     button.disabled = true;
     fill(button, h("span", { class: "spinner" }), "Stopping…");

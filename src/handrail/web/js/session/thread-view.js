@@ -36,9 +36,23 @@ export class HandrailThread extends HandrailElement {
   #placed = [];
   #chunks = h("div", { class: "chunks" });
   #live = h("div", { class: "writing" });
-  #nothing = h("div", { class: "nothing quiet-text", hidden: true }, "Nothing has been said here yet. Write below what Claude is to do.");
-  #column = h("div", { class: "column", role: "log", "aria-label": "Conversation", "aria-live": "off" }, this.#nothing, this.#chunks, this.#live);
-  #scroller = h("div", { class: "scroller", tabindex: "0", "aria-label": "Conversation", role: "region" }, this.#column);
+  #nothing = h(
+    "div",
+    { class: "nothing quiet-text", hidden: true },
+    "Nothing has been said here yet. Write below what Claude is to do.",
+  );
+  #column = h(
+    "div",
+    { class: "column", role: "log", "aria-label": "Conversation", "aria-live": "off" },
+    this.#nothing,
+    this.#chunks,
+    this.#live,
+  );
+  #scroller = h(
+    "div",
+    { class: "scroller", tabindex: "0", "aria-label": "Conversation", role: "region" },
+    this.#column,
+  );
   #pill = h("button", { class: "pill", hidden: true, "data-action": "to-end", onclick: () => this.toEnd() });
   #streaming = new Streaming(this.#live);
   #news = 0;
@@ -48,7 +62,12 @@ export class HandrailThread extends HandrailElement {
   /** @override */
   mount() {
     fill(this, this.#scroller, this.#pill);
-    const keeper = new ScrollKeeper(this.#scroller, this.#column, (top) => this.#elementAt(top), () => this.#showPill());
+    const keeper = new ScrollKeeper(
+      this.#scroller,
+      this.#column,
+      (top) => this.#elementAt(top),
+      () => this.#showPill(),
+    );
     this.#keeper = keeper;
     this.hold(() => keeper.disconnect());
     this.hold(this.model.onChange(() => this.update()));
@@ -59,6 +78,7 @@ export class HandrailThread extends HandrailElement {
   /** Everything that changed since the last frame, in one go. @override */
   render() {
     const changes = this.model.takeChanges();
+    for (const [block, key] of changes.settled) if (this.#streaming.isOpen(block)) this.model.opened.add(key);
     this.#keeper?.during(() => {
       if (changes.shape) this.#placeBoxes();
       for (const chunk of changes.chunks) this.#touch(chunk);
@@ -107,10 +127,13 @@ export class HandrailThread extends HandrailElement {
   #openAround(key) {
     const { thread, opened } = this.model;
     for (let row = thread.rows.get(key); row; row = row.parent ? thread.rows.get(row.parent) : undefined) {
-      const siblings = row.parent && !thread.chunkOf.has(row.key)
-        ? thread.childrenOf(row.parent)
-        : (thread.chunkOf.get(row.key)?.rows ?? []);
-      const item = groupRows(siblings).find((each) => each.type === "tools" && each.rows.some(({ key: one }) => one === row.key));
+      const siblings =
+        row.parent && !thread.chunkOf.has(row.key)
+          ? thread.childrenOf(row.parent)
+          : (thread.chunkOf.get(row.key)?.rows ?? []);
+      const item = groupRows(siblings).find(
+        (each) => each.type === "tools" && each.rows.some(({ key: one }) => one === row.key),
+      );
       if (item?.type === "tools" && item.rows.length > 1) opened.add(`run:${item.key}`);
       if (row.key !== key) opened.add(row.key);
     }
@@ -154,7 +177,8 @@ export class HandrailThread extends HandrailElement {
     // Drawing changes heights, and what is near with them; twice is enough, the rest comes with the next frame.
     for (let round = 0; round < 2; round += 1) {
       let drew = false;
-      for (const chunk of this.#chunksNear(top, height, DRAWN_WITHIN)) drew = this.#draw(chunk, this.#boxOf(chunk)) || drew;
+      for (const chunk of this.#chunksNear(top, height, DRAWN_WITHIN))
+        drew = this.#draw(chunk, this.#boxOf(chunk)) || drew;
       if (!drew) break;
       this.#keeper?.restore();
     }
@@ -186,7 +210,8 @@ export class HandrailThread extends HandrailElement {
     const from = this.#firstEndingAfter(top - height * windows);
     const end = top + height * (1 + windows);
     let to = from;
-    for (let chunk = chunks[to]; chunk && this.#boxOf(chunk).box.getBoundingClientRect().top <= end; chunk = chunks[to]) to += 1;
+    for (let chunk = chunks[to]; chunk && this.#boxOf(chunk).box.getBoundingClientRect().top <= end; chunk = chunks[to])
+      to += 1;
     return chunks.slice(from, to);
   }
 
@@ -233,7 +258,10 @@ export class HandrailThread extends HandrailElement {
     for (const chunk of this.#chunksNear(top, height, LOADED_WITHIN)) {
       if (chunk.gap === null || this.model.isFilling(chunk)) continue;
       const { box } = this.#boxOf(chunk);
-      this.model.fill(chunk).then(() => delete box.dataset.trouble, (error) => (box.dataset.trouble = inWords(error)));
+      this.model.fill(chunk).then(
+        () => delete box.dataset.trouble,
+        (error) => (box.dataset.trouble = inWords(error)),
+      );
     }
   }
 
@@ -243,7 +271,10 @@ export class HandrailThread extends HandrailElement {
     this.#pill.hidden = following;
     if (following) return;
     fill(this.#pill, this.#news > 0 ? `${this.#news} new` : "To the end", " ", icon("arrow_down"));
-    this.#pill.setAttribute("aria-label", this.#news > 0 ? `${counted(this.#news, "new entry", "new entries")}, go to the end` : "Go to the end");
+    this.#pill.setAttribute(
+      "aria-label",
+      this.#news > 0 ? `${counted(this.#news, "new entry", "new entries")}, go to the end` : "Go to the end",
+    );
   }
 }
 

@@ -61,7 +61,7 @@ export class Thread {
   }
 
   /**
-   * Take rows that are new at the end, or changed.
+   * Take rows that are new at the end, or changed. Changes of rows that are not loaded are left: loading brings them.
    * @param {readonly Row[]} rows
    * @returns {Set<Chunk>} the chunks that look different now
    */
@@ -69,8 +69,8 @@ export class Thread {
     /** @type {Set<Chunk>} */
     const touched = new Set();
     for (const row of [...rows].sort(inOrder)) {
-      this.rows.set(row.key, row);
-      if (row.parent) this.#putInside(row);
+      if (!this.rows.has(row.key) && this.#isInGap(row)) continue;
+      this.#remember(row);
       const chunk = this.#isShownInside(row) ? this.chunkWith(row.key) : this.#put(row);
       if (chunk) touched.add(chunk);
     }
@@ -114,6 +114,13 @@ export class Thread {
   #remember(row) {
     this.rows.set(row.key, row);
     if (row.parent) this.#putInside(row);
+  }
+
+  /** Whether a row belongs where rows are missing. @param {Row} row */
+  #isInGap(row) {
+    if (row.parent && this.rows.has(row.parent)) return false;
+    const follower = this.#firstAfter([row]);
+    return follower !== null && follower.gap !== null;
   }
 
   /** A row whose subagent began in a part that is not loaded is shown on the top level. @param {Row} row */
