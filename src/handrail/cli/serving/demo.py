@@ -2,16 +2,18 @@
 
 It plays on the real CLI if there is one, with a scripted model on loopback, and else on the simulated one; in a
 directory of its own, with an empty environment. When the hub ends, the demo's sessions are removed with it: what they
-were played on is gone.
+were played on is gone. What a hub that was killed left of them is removed by the next one.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,6 +34,7 @@ from handrail.protocol.options import Options
 from handrail.sessions.asks import Actor
 from handrail.sessions.manager import Manager
 from handrail.sessions.session import Session
+from handrail.store.base import SessionFilter
 from handrail.testing import simulated as sim
 from handrail.testing.cli_sandbox import isolated_env
 from handrail.testing.model import ScriptedModel
@@ -82,29 +85,39 @@ class HubDemo:
         self._manager = manager
         self._cli_path = cli_path
         self._pace = pace
-        self._started: list[Session] = []
+        self._directory = os.path.join(manager.places.state, "demos")
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
+        await self._remove_all()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for session in self._started:
-            with suppress(HandrailError):
-                await session.stop()
-                await session.delete()
+        await self._remove_all()
         await self._stack.aclose()
+
+    async def _remove_all(self) -> None:
+        """End and delete every demo's session, and the files that they had."""
+        for row in await self._manager.list(SessionFilter(archived=None, text=self._directory), limit=1_000):
+            if row.cwd.startswith(self._directory + os.sep):
+                session = self._manager.session(row.id)
+                with suppress(HandrailError):
+                    await session.stop()
+                    await session.delete()
+        await asyncio.to_thread(rmtree, self._directory, ignore_errors=True)
 
     async def start(self) -> Session:
         """Start a demo, and send it its first message."""
-        name = self._stack.enter_context(TemporaryDirectory(prefix="handrail-demo-", ignore_cleanup_errors=True))
-        directory, project = prepare(name)
+        directory, project = prepare(await asyncio.to_thread(self._new_directory))
         session = await self._begun(directory, project)
-        self._started.append(session)
         await session.send(PROMPT, actor=ACTOR)
         return session
+
+    def _new_directory(self) -> str:
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        return mkdtemp(dir=self._directory)
 
     async def _begun(self, directory: Path, project: Path) -> Session:
         try:
