@@ -29,6 +29,7 @@ const PAGES = {
 };
 
 const CAUGHT_UP_MS = 2000;
+const SIGNED_OUT = "You are signed out: your token was revoked or has expired.";
 
 export class HandrailApp extends HandrailElement {
   context = new PageContext();
@@ -174,7 +175,7 @@ export class HandrailApp extends HandrailElement {
   #connectionChanged(state) {
     const before = this.#before;
     this.#before = state;
-    if (state === "signed_out") return this.#signedOut ? undefined : this.#showLogin();
+    if (state === "signed_out") return this.#signedOut ? undefined : this.#showLogin(before === "connecting" ? "" : SIGNED_OUT);
     if (state === "lost") return this.#say("Reconnecting…, nothing is lost", { stays: true });
     if (state === "catching_up") return this.#say("Connected again, catching up…", { stays: true });
     if (before === "lost" || before === "catching_up") return this.#say("Caught up", { done: true });

@@ -105,9 +105,11 @@ export class HandrailAsk extends HandrailElement {
   async #answer({ answer, words }) {
     const card = this.#card;
     if (!card || !isOpen(card)) return;
-    const taken = await this.page.answering.answer(card, answer, words);
+    // The answer may take this card off the page.
+    const { answering, drafts } = this.page;
+    const taken = await answering.answer(card, answer, words);
     if (!taken) return;
-    this.page.drafts.drop(draftName(card));
+    drafts.drop(draftName(card));
     this.dispatchEvent(new CustomEvent("answered", { bubbles: true, detail: { card } }));
   }
 

@@ -7,7 +7,16 @@ import { fill, h, HandrailElement } from "../dom.js";
 import { icon } from "../icons.js";
 import { MODES } from "../session/modes.js";
 
-/** @typedef {{ tool: string, behavior: string, reason?: string, rule?: string | null, source?: string | null, path?: string | null, line?: number | null, steps?: string[] }} Explained */
+/**
+ * @typedef {object} Explained
+ * @property {string} behavior
+ * @property {string} [reason]
+ * @property {string | null} [rule]
+ * @property {string | null} [source]
+ * @property {string | null} [path]
+ * @property {number | null} [line]
+ * @property {string[]} [steps]
+ */
 
 /** @type {Record<string, { words: string, tone: string, icon: import("../icons.js").IconName }>} */
 const OUTCOMES = {

@@ -13,7 +13,15 @@ import { HandrailAdoptable } from "./adoptable.js";
 import { HandrailDirectories } from "./directory-picker.js";
 import { actButton, choices, field } from "./parts.js";
 
-/** @typedef {{ demo_offered: boolean, claude: { found: boolean, logged_in: boolean | null }, profiles?: string[], default_profile?: string, default_model?: string | null, default_mode?: string | null }} HubInfo */
+/**
+ * @typedef {object} HubInfo
+ * @property {boolean} demo_offered
+ * @property {{ found: boolean, logged_in: boolean | null }} claude
+ * @property {string[]} [profiles]
+ * @property {string} [default_profile]
+ * @property {string | null} [default_model]
+ * @property {string | null} [default_mode]
+ */
 
 const DRAFT = "new-session";
 const NAME_OF_WORKTREE = "[A-Za-z0-9][A-Za-z0-9._\\/\\-]{0,99}";
@@ -44,7 +52,7 @@ export class HandrailNewSession extends HandrailElement {
   #start = h("button", { type: "submit", class: "primary", "data-action": "start" }, icon("play"), "Start");
   #trouble = h("p", { class: "problem", role: "alert", hidden: true });
   #demo = h("div", { hidden: true });
-  #form = h("form", { class: "new-form", novalidate: false });
+  #form = h("form", { class: "new-form" });
   #existing = make(HandrailAdoptable);
   #starting = false;
 
@@ -77,10 +85,9 @@ export class HandrailNewSession extends HandrailElement {
   }
 
   #fields() {
-    const prompt = field("Prompt", this.#prompt);
     return [
       field("Directory", this.#directories),
-      prompt,
+      field("Prompt", this.#prompt),
       this.#attachments,
       h(
         "div",

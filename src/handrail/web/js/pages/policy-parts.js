@@ -9,6 +9,10 @@ import { section } from "./parts.js";
 
 /**
  * @typedef {"allow" | "ask" | "deny"} Behavior
+ * @typedef {object} Suggestions
+ * @property {{ rule: string, words: string, times: number, last_at?: number | null }[]} items
+ * @property {{ tool: string, words: string, why: string }[]} [left]
+ *
  * @typedef {{ behavior: Behavior, rule: string, source: string, scope?: string | null, granted?: boolean, path?: string | null,
  *   line?: number | null, by?: string | null, at?: number | null, removable?: boolean }} Rule
  * @typedef {object} Policy
@@ -22,7 +26,10 @@ import { section } from "./parts.js";
  * @property {string[]} notes
  */
 
-/** In the order in which they win. @type {{ behavior: Behavior, words: string, tone: string, icon: import("../icons.js").IconName }[]} */
+/**
+ * In the order in which they win.
+ * @type {{ behavior: Behavior, words: string, tone: string, icon: import("../icons.js").IconName }[]}
+ */
 export const BEHAVIORS = [
   { behavior: "deny", words: "Denied", tone: "failed", icon: "cross" },
   { behavior: "ask", words: "Always asked", tone: "needs-you", icon: "bell" },

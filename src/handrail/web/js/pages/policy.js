@@ -3,8 +3,6 @@
  * answers suggest.
  */
 
-/** @import { Child } from "../types.js" */
-
 import { inWords } from "../api.js";
 import { fill, h, HandrailElement, make } from "../dom.js";
 import { ago, counted } from "../format.js";
@@ -14,11 +12,11 @@ import { HandrailExplain } from "./explain.js";
 import { actButton, section } from "./parts.js";
 import { BEHAVIORS, files, heldBack, otherwise, profiles, whence } from "./policy-parts.js";
 
-/** @import { Behavior, Policy, Rule } from "./policy-parts.js" */
+/** @import { Behavior, Policy, Rule, Suggestions } from "./policy-parts.js" */
 
 export class HandrailPolicy extends HandrailElement {
   /** @type {Policy | null} */ #policy = null;
-  /** @type {{ items: { rule: string, words: string, times: number, last_at?: number | null }[], left?: { tool: string, words: string, why: string }[] }} */
+  /** @type {Suggestions} */
   #suggested = { items: [] };
   #cwd = "";
   #trouble = "";
@@ -70,38 +68,37 @@ export class HandrailPolicy extends HandrailElement {
 
   /** @override */
   render() {
-    const policy = this.#policy;
-    fill(this.#body, this.#trouble && h("p", { class: "problem" }, this.#trouble));
-    if (!policy)
-      return void (
-        this.#trouble ||
-        fill(this.#body, h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Loading the policy…"))
-      );
-    this.#body.append(
-      ...nodes(
-        heldBack(policy),
-        policy.notes.map((note) => h("p", { class: "problem" }, note)),
-        section("Try a call", "What would become of it, and which rule says so. Nothing runs.", this.#explain),
-        this.#suggestions(),
-        section(
-          "Rules",
-          `A rule that denies wins over one that asks, and that over one that allows. What no rule covers is ${otherwise(policy)}.`,
-          BEHAVIORS.map((kind) =>
-            this.#rulesOf(
-              kind,
-              policy.rules.filter(({ behavior }) => behavior === kind.behavior),
-            ),
-          ),
-          this.page.may("owner") && this.#addForm(),
-        ),
-        section("Profile", "", profiles(policy)),
-        files(policy),
-      ),
-    );
+    const trouble = this.#trouble && h("p", { class: "problem" }, this.#trouble);
+    if (this.#policy) return fill(this.#body, trouble, this.#sections(this.#policy));
+    const loading = h("p", { class: "quiet-text" }, h("span", { class: "spinner" }), " Loading the policy…");
+    fill(this.#body, trouble || loading);
   }
 
-  /** @param {typeof BEHAVIORS[number]} kind @param {Rule[]} rules */
-  #rulesOf({ words, tone, icon: sign }, rules) {
+  /** @param {Policy} policy */
+  #sections(policy) {
+    return [
+      heldBack(policy),
+      section("Try a call", "What would become of it, and which rule says so. Nothing runs.", this.#explain),
+      this.#suggestions(),
+      section(
+        "Rules",
+        `Denying wins over asking, and asking over allowing. What no rule covers is ${otherwise(policy)}.`,
+        BEHAVIORS.map((kind) => this.#rulesOf(kind, policy.rules)),
+        this.page.may("owner") && this.#addForm(),
+        h(
+          "ul",
+          { class: "policy-notes quiet-text" },
+          policy.notes.map((note) => h("li", null, note)),
+        ),
+      ),
+      section("Profile", "", profiles(policy)),
+      files(policy),
+    ];
+  }
+
+  /** @param {typeof BEHAVIORS[number]} kind @param {Rule[]} all */
+  #rulesOf({ behavior, words, tone, icon: sign }, all) {
+    const rules = all.filter((rule) => rule.behavior === behavior);
     if (rules.length === 0) return null;
     return h(
       "div",
@@ -269,11 +266,6 @@ export class HandrailPolicy extends HandrailElement {
         ),
     );
   }
-}
-
-/** @param {...Child} children @returns {Node[]} */
-function nodes(...children) {
-  return children.flat().filter((child) => child instanceof Node);
 }
 
 customElements.define("handrail-policy", HandrailPolicy);

@@ -150,9 +150,11 @@ export class HandrailPlayground extends HandrailElement {
       commands: new Commands(this.page.api, "playground"),
       promptMenu: () => [],
       waits: (row) => row.outcome === null,
+      cardOf: (row) => row.card,
       showAsk: () => {},
       say: () => {},
       may: () => true,
+      isMe: (name) => name === "owner",
     };
   }
 }

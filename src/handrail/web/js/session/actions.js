@@ -71,7 +71,11 @@ export function runView(context) {
   };
 }
 
-/** One call as a line that opens to what went in and what came out. @param {ItemContext} context @returns {View<ActionRow>} */
+/**
+ * One call as a line that opens to what went in and what came out.
+ * @param {ItemContext} context
+ * @returns {View<ActionRow>}
+ */
 export function actionView(context) {
   const words = h("span", { class: "line-words" });
   const standing = h("span", { class: "standing" });
@@ -115,7 +119,11 @@ export function actionView(context) {
   };
 }
 
-/** The tool's name, and what it was called with; paths of the project without where that is. @param {ActionRow} row @param {string} [cwd] */
+/**
+ * The tool's name, and what it was called with; paths of the project without where that is.
+ * @param {ActionRow} row
+ * @param {string} [cwd]
+ */
 export function toolWords(row, cwd = "") {
   const named =
     row.title === row.tool
@@ -140,7 +148,10 @@ export function secondsOf(row) {
 
 /**
  * How something stands, at the right end of its line: never by colour alone.
- * @param {boolean} running @param {boolean | null | undefined} ok @param {string} summary @param {number | null} seconds
+ * @param {boolean} running
+ * @param {boolean | null | undefined} ok
+ * @param {string} summary
+ * @param {number | null} seconds
  * @param {string} [group]
  */
 export function standingParts(running, ok, summary, seconds, group = "") {

@@ -100,7 +100,7 @@ export class HandrailComposer extends HandrailElement {
     this.#field.value = String(this.page.drafts.get(this.#draftName) ?? "");
     this.watch(model.state);
     this.watch(this.page.live.me);
-    this.hold(this.page.keys.on("interrupt", () => this.interrupt()));
+    this.hold(this.page.keys.on("interrupt", () => !isClosingSomething() && this.interrupt()));
     this.every(1, () => this.#showStatus());
   }
 
@@ -126,7 +126,11 @@ export class HandrailComposer extends HandrailElement {
     this.listen(session, "drop", (event) => this.#given(event, event.dataTransfer));
   }
 
-  /** Files that were pasted or dropped; text is the browser's business. @param {Event} event @param {DataTransfer | null} data */
+  /**
+   * Files that were pasted or dropped; text is the browser's business.
+   * @param {Event} event
+   * @param {DataTransfer | null} data
+   */
   #given(event, data) {
     const files = filesIn(data);
     if (files.length === 0) return;
@@ -238,6 +242,11 @@ export class HandrailComposer extends HandrailElement {
   focus() {
     this.#field.focus();
   }
+}
+
+/** Escape also closes menus: that is not meant for Claude. */
+function isClosingSomething() {
+  return document.querySelector(":popover-open") !== null;
 }
 
 /** @param {boolean} may @param {import("../types.js").SessionState | null} state */

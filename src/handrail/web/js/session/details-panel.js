@@ -125,11 +125,17 @@ export class HandrailDetails extends HandrailElement {
   }
 }
 
-/** @typedef {{ type?: string, limit_type?: string, status: string, utilization?: number | null, resets_at?: number | null }} RateLimit */
+/**
+ * @typedef {object} RateLimit
+ * @property {string} [type]
+ * @property {string} status
+ * @property {number | null} [utilization]
+ * @property {number | null} [resets_at]
+ */
 
 /** "five_hour" is a name for programs. @param {RateLimit} limit */
 export function limitWords(limit) {
-  return (limit.type ?? limit.limit_type ?? "limit").replaceAll("_", " ");
+  return (limit.type || "limit").replaceAll("_", " ");
 }
 
 /** @param {RateLimit} limit */

@@ -3,7 +3,7 @@
  * to it; once it is closed, here is what became of it.
  */
 
-/** @import { AskRow } from "../types.js" */
+/** @import { AskRow, Card } from "../types.js" */
 /** @import { ItemContext, View } from "./items.js" */
 
 import { HandrailAsk } from "../asks/ask.js";
@@ -21,8 +21,8 @@ export function askView(context) {
       const waits = context.waits(row);
       element.dataset.ask = row.ask_id;
       element.dataset.state = waits ? "pending" : "closed";
-      if (closed && !waits) return void (closed.card = row.card);
-      closed = waits || !row.card ? null : over(row);
+      if (closed && !waits) return void (closed.card = context.cardOf(row));
+      closed = waits || !row.card ? null : over(context.cardOf(row));
       fill(
         element,
         closed ??
@@ -32,9 +32,9 @@ export function askView(context) {
   };
 }
 
-/** One line, which opens to all of it. @param {AskRow} row */
-function over(row) {
-  const ask = make(HandrailAsk, { card: row.card, inSession: true, collapsed: true });
+/** One line, which opens to all of it. @param {Card} card */
+function over(card) {
+  const ask = make(HandrailAsk, { card, inSession: true, collapsed: true });
   ask.addEventListener("expand", () => (ask.collapsed = false));
   return ask;
 }

@@ -21,9 +21,11 @@ import { subagentView } from "./subagents.js";
  * @property {Commands} commands
  * @property {(row: import("../types.js").PromptRow) => import("../menu.js").MenuItem[]} promptMenu  what can be done with a message
  * @property {(row: import("../types.js").AskRow) => boolean} waits  whether an ask still waits for a person
+ * @property {(row: import("../types.js").AskRow) => import("../types.js").Card} cardOf  with what became of it, if known
  * @property {(askId: string) => void} showAsk     bring a pending ask to the front
  * @property {(words: string) => void} say         tell a person of trouble
  * @property {(role: import("../types.js").Role) => boolean} may
+ * @property {(name: string) => boolean} isMe
  */
 
 /**

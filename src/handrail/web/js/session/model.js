@@ -116,7 +116,11 @@ export class SessionModel {
     this.#tell();
   }
 
-  /** A row that carries a whole block takes the place of what was written of it. @param {Row} row @param {boolean} known */
+  /**
+   * A row that carries a whole block takes the place of what was written of it.
+   * @param {Row} row
+   * @param {boolean} known
+   */
   #settle(row, known) {
     const block = "block" in row ? row.block : row.type === "action" && !known ? this.#oldestInput(row) : undefined;
     if (block === undefined) return;

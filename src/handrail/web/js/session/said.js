@@ -44,7 +44,7 @@ export function promptView(context) {
       element.dataset.state = given.state ?? "";
       fill(
         foot,
-        sender(given),
+        sender(given, context),
         fate && h("span", { class: "fate" }, given.reason ? `${fate} (${given.reason})` : fate),
       );
       foot.hidden = !foot.textContent;
@@ -53,9 +53,9 @@ export function promptView(context) {
   };
 }
 
-/** Who sent it, if not from this kind of page. @param {PromptRow} row */
-function sender({ by, surface, at }) {
-  const who = [by && by !== "owner" ? by : "", surface && surface !== "web" ? `from ${surface}` : ""]
+/** Who sent it, if it was somebody else or came another way. @param {PromptRow} row @param {ItemContext} context */
+function sender({ by, surface, at }, context) {
+  const who = [by && !context.isMe(by) ? by : "", surface && surface !== "web" ? `from ${surface}` : ""]
     .filter(Boolean)
     .join(" ");
   return h("span", { class: "num" }, [who, timeOfDay(at)].filter(Boolean).join(" · "), " ");
@@ -158,25 +158,30 @@ export function endView() {
   return {
     element,
     update(row) {
-      element.dataset.tone = row.ok ? "" : "failed";
-      const facts = [
-        row.duration_ms ? duration(row.duration_ms / 1000) : "",
-        row.turns ? counted(row.turns, "turn") : "",
-        row.cost_usd ? money(row.cost_usd) : "",
-      ]
-        .filter(Boolean)
-        .join(" · ");
+      const failed = !row.ok && !wasInterrupted(row);
+      element.dataset.tone = failed ? "failed" : "";
       fill(
         element,
-        !row.ok &&
+        failed &&
           h("span", { class: "end-error" }, icon("alert"), h("span", null, row.error || "The run did not end well.")),
-        h(
-          "span",
-          { class: "end-facts num", title: moment(row.at) },
-          row.ok && icon("check", { label: "Done" }),
-          facts || "Done",
-        ),
+        h("span", { class: "end-facts num", title: moment(row.at) }, endWords(row)),
       );
     },
   };
+}
+
+/** Stopped by a person, which is no failure. @param {EndRow & { interrupted?: boolean }} row */
+function wasInterrupted(row) {
+  return row.interrupted ?? false;
+}
+
+/** @param {EndRow} row */
+function endWords(row) {
+  const facts = [
+    wasInterrupted(row) ? "Interrupted" : "",
+    row.duration_ms ? duration(row.duration_ms / 1000) : "",
+    row.turns ? counted(row.turns, "turn") : "",
+    row.cost_usd ? money(row.cost_usd) : "",
+  ].filter(Boolean);
+  return [row.ok ? icon("check", { label: "Done" }) : wasInterrupted(row) && icon("stop"), facts.join(" · ") || "Done"];
 }

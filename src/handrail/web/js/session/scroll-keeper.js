@@ -42,7 +42,7 @@ export class ScrollKeeper {
   /** To be called on each scroll event. */
   scrolled() {
     const isOwn = Math.abs(this.#scroller.scrollTop - this.#ownTop) < 2;
-    if (!isOwn) this.#setFollowing(this.#isAtEnd());
+    if (!isOwn) this.#setFollowing(this.isAtEnd);
     this.remember();
   }
 
@@ -98,7 +98,7 @@ export class ScrollKeeper {
     this.#changed();
   }
 
-  #isAtEnd() {
+  get isAtEnd() {
     const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
     return scrollHeight - scrollTop - clientHeight < AT_END_PX;
   }

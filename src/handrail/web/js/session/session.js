@@ -56,9 +56,12 @@ export class HandrailSession extends HandrailElement {
       commands,
       promptMenu: (row) => this.#promptMenu(row, commands),
       waits: (row) => this.#waits(row),
+      // An answer that was just given is known here before its row says so.
+      cardOf: (row) => (row.outcome === null && this.page.home.answered.value.get(askKey(id, row.ask_id))) || row.card,
       showAsk: (askId) => this.#pinned?.show(askId),
       say: (words) => this.#say(words),
       may: (role) => this.page.may(role),
+      isMe: (name) => name === this.page.live.me.value?.name,
     };
   }
 

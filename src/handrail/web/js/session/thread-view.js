@@ -204,7 +204,12 @@ export class HandrailThread extends HandrailElement {
     box.drawn = false;
   }
 
-  /** The chunks within so many windows of the window. @param {number} top @param {number} height @param {number} windows */
+  /**
+   * The chunks within so many windows of the window.
+   * @param {number} top
+   * @param {number} height
+   * @param {number} windows
+   */
   #chunksNear(top, height, windows) {
     const chunks = this.#placed;
     const from = this.#firstEndingAfter(top - height * windows);
@@ -248,7 +253,7 @@ export class HandrailThread extends HandrailElement {
 
   /** A reader who opens something wants to see it, not the end. @param {MouseEvent} event */
   #clicked(event) {
-    if (event.target instanceof Element && event.target.closest("summary, [aria-expanded]")) this.#keeper?.letGo();
+    if (event.target instanceof Element && event.target.closest("summary, .action-line")) this.#keeper?.letGo();
   }
 
   /** Load what is missing before chunks that the reader comes near to. */
@@ -268,8 +273,8 @@ export class HandrailThread extends HandrailElement {
   #showPill() {
     const following = this.#keeper?.following ?? true;
     if (following) this.#news = 0;
-    this.#pill.hidden = following;
-    if (following) return;
+    this.#pill.hidden = following || (this.#keeper?.isAtEnd ?? true);
+    if (this.#pill.hidden) return;
     fill(this.#pill, this.#news > 0 ? `${this.#news} new` : "To the end", " ", icon("arrow_down"));
     this.#pill.setAttribute(
       "aria-label",
