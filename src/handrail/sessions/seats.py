@@ -23,6 +23,8 @@ __all__ = ["HereSeat", "SeatServer", "ThereSeat"]
 
 ELSEWHERE = "attach"
 """The surface of whoever is in another process: they saw a copy of an ask, and must name its digest."""
+FRONT_ENDS = frozenset({"web", "api", "cli"})
+"""Surfaces of a hub, which passes on what people do there, and of which the same is true."""
 APPROVING = frozenset({"decide", "answer_lost", "control", "set_permission_mode"})
 """Calls that can allow something: never to be made by what a session itself has started."""
 
@@ -81,13 +83,13 @@ class ThereSeat:
         self._link = link
 
     async def send(self, content: Any, *, actor: Actor, uuid: str | None) -> str:
-        return str(await self._call("send", content=content, uuid=uuid, actor=actor.name))
+        return str(await self._call("send", content=content, uuid=uuid, **_signed(actor)))
 
     async def decide(self, ask_id: str, answer: AnyAnswer, *, actor: Actor, digest: str | None) -> None:
-        await self._call("decide", ask_id=ask_id, answer=encode_answer(answer), actor=actor.name, digest=digest)
+        await self._call("decide", ask_id=ask_id, answer=encode_answer(answer), digest=digest, **_signed(actor))
 
     async def answer_lost(self, ask_id: str, answer: AnyAnswer, *, actor: Actor, digest: str | None) -> None:
-        await self._call("answer_lost", ask_id=ask_id, answer=encode_answer(answer), actor=actor.name, digest=digest)
+        await self._call("answer_lost", ask_id=ask_id, answer=encode_answer(answer), digest=digest, **_signed(actor))
 
     async def interrupt(self) -> None:
         await self._call("interrupt")
@@ -137,7 +139,7 @@ class SeatServer:
                 f"process {peer.pid} was started by a session, and a session can neither answer what was asked nor "
                 "change what it may do: do that from a terminal or page of your own"
             )
-        return await do(seat, params, Actor(str(params.get("actor") or f"process {peer.pid}"), ELSEWHERE, peer.pid))
+        return await do(seat, params, _signatory(params, peer))
 
     async def stream(self, session_id: str, method: str, params: dict[str, Any], peer: Peer) -> AsyncIterator[Any]:
         """The items of a subscription."""
@@ -152,6 +154,18 @@ class SeatServer:
         async with aclosing(items):
             async for item in items:
                 yield msgspec.Raw(encode_event(item))
+
+
+def _signed(actor: Actor) -> dict[str, str]:
+    """Who does it, for the process that does it for them."""
+    return {"actor": actor.name, "surface": actor.surface}
+
+
+def _signatory(params: dict[str, Any], peer: Peer) -> Actor:
+    """Who says that they do it. None of the surfaces that they may name counts as one of this process."""
+    surface = str(params.get("surface"))
+    name = str(params.get("actor") or f"process {peer.pid}")
+    return Actor(name, surface if surface in FRONT_ENDS else ELSEWHERE, peer.pid)
 
 
 async def _decide(seat: HereSeat, params: dict[str, Any], actor: Actor) -> None:
