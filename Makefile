@@ -21,7 +21,7 @@ help: ## Show this list
 run: $(VENV)/.run ## Serve the hub and open its page; it offers a demo that needs no account
 	@$(BIN)/handrail serve
 
-test: lint ## Run every test: unit, slow, and end to end on the pinned real CLI
+test: lint ## Run every test: unit, slow, in a browser, and end to end on the pinned real CLI
 	@$(BIN)/python -m tools.tests $(WORKERS)
 
 check: lint ## Lint, types and unit tests, in under a minute

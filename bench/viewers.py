@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
 ACK_EVERY = 50
-END = '"type":"completed"'
-END_SPACED = '"type": "completed"'
+ENDS = ('"type":"completed"', '"type": "completed"')
+END_ROW = '"type":"end"'
 
 
 async def main(url: str, count: int, first: str) -> None:
@@ -42,12 +43,23 @@ async def read(socket: ClientConnection, *, acknowledges: bool) -> int:
     async for text in socket:
         seen += 1
         assert isinstance(text, str)
-        if END in text[:200] or END_SPACED in text[:200]:
+        if _is_the_end(text):
             return seen
-        if acknowledges and seen % ACK_EVERY == 0 and '"type":"event"' in text[:20]:
-            event = json.loads(text)
-            await socket.send(json.dumps({"type": "ack", "session": event["session"], "seq": event["event"]["seq"]}))
+        if acknowledges and seen % ACK_EVERY == 0:
+            await _acknowledge(socket, json.loads(text))
     raise AssertionError("the socket was closed before the end")
+
+
+def _is_the_end(text: str) -> bool:
+    if text.startswith('{"type":"view"'):
+        return END_ROW in text
+    return any(end in text[:200] for end in ENDS)
+
+
+async def _acknowledge(socket: ClientConnection, message: dict[str, Any]) -> None:
+    seq = message.get("seq") or message.get("event", {}).get("seq")
+    if seq is not None:
+        await socket.send(json.dumps({"type": "ack", "session": message["session"], "seq": seq}))
 
 
 if __name__ == "__main__":

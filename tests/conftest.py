@@ -6,15 +6,20 @@ With `HANDRAIL_REQUIRE=all` such a test fails instead, so that nothing is left o
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+HERE = Path(__file__).parent
 REAL_CLI_TIMEOUT = 300
+SLOW_TO_COLLECT = {HERE / "browser": "browser", HERE / "server" / "test_schemathesis.py": "slow"}
+"""Tests that all have this marker, and take seconds to be collected: Schemathesis makes up its requests then."""
 
 # How long an example takes says nothing on a machine that does other things too.
 settings.register_profile("handrail", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -34,6 +39,20 @@ def directories_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Genera
         for name in ("CONFIG", "STATE", "RUNTIME"):
             patch.setenv(f"HANDRAIL_{name}_DIR", str(directory / name.lower()))
         yield
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    marker = SLOW_TO_COLLECT.get(collection_path)
+    return True if marker and f"not {marker}" in config.getoption("markexpr") else None
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Generator[None, None, None]:
+    """What is collected stays to the end: looking through it for garbage, now or between tests, is time lost."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

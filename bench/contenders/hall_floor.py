@@ -40,7 +40,7 @@ class FloorHall:
 
 
 @asynccontextmanager
-async def hall() -> AsyncIterator[FloorHall]:
+async def hall(look: str) -> AsyncIterator[FloorHall]:
     made = FloorHall()
     async with serve(made.endpoint, "127.0.0.1", 0, compression=None, ping_interval=None) as server:
         made.url = f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/"

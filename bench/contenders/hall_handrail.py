@@ -30,6 +30,7 @@ class Journal:
         self.id = ID
         self.store = self
         self.rows: list[EventRow] = []
+        self._stored: dict[int, EventRow] = {}
         self.feed = Feed(ID, cast(Store, self))
         self.feed.begin(0)
 
@@ -53,20 +54,24 @@ class Journal:
             yield item
 
     def publish(self, items: Sequence[Event | Delta]) -> None:
-        sized = []
+        self.rows += [self._stored[item.seq] for item in items if isinstance(item, Event)]
+        self.feed.publish([(item, 200) for item in items])
+
+    def prepare(self, items: Sequence[Event | Delta]) -> None:
+        """What a journal stores: that costs the same without viewers."""
         for item in items:
-            body = b"" if isinstance(item, Delta) else encode_event(item)
             if isinstance(item, Event):
-                self.rows.append(EventRow(seq=item.seq, at=0.0, type="", body=body))
-            sized.append((item, len(body) + 200))
-        self.feed.publish(sized)
+                self._stored[item.seq] = EventRow(seq=item.seq, at=0.0, type="", body=encode_event(item))
 
 
 class LiveHall:
     def __init__(self, url: str, journal: Journal, form: str) -> None:
         self.url = url
-        self.first = msgspec.json.encode({"type": "follow", "session": ID, "after": 0, "as": form}).decode()
+        self.first = msgspec.json.encode({"type": "follow", "session": ID, "as": form}).decode()
         self._journal = journal
+
+    def prepare(self, items: Sequence[Event | Delta]) -> None:
+        self._journal.prepare(items)
 
     async def show(self, items: Sequence[Event | Delta]) -> None:
         self._journal.publish(items)
@@ -74,7 +79,7 @@ class LiveHall:
 
 
 @asynccontextmanager
-async def hall() -> AsyncIterator[LiveHall]:
+async def hall(look: str) -> AsyncIterator[LiveHall]:
     journal = Journal()
     caller = Caller(name="viewer", role="viewer", surface="api")
     async with Live(cast(Manager, journal), metrics=Metrics()) as live:
@@ -83,5 +88,5 @@ async def hall() -> AsyncIterator[LiveHall]:
             await live.serve(socket, caller)
 
         async with served(endpoint) as url:
-            yield LiveHall(url, journal, "events")
+            yield LiveHall(url, journal, look)
             await live.stop()

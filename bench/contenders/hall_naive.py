@@ -37,7 +37,7 @@ class NaiveHall:
 
 
 @asynccontextmanager
-async def hall() -> AsyncIterator[NaiveHall]:
+async def hall(look: str) -> AsyncIterator[NaiveHall]:
     made = NaiveHall()
     async with served(made.endpoint) as made.url:
         yield made

@@ -32,7 +32,7 @@ class Hall(Protocol):
 class HallModule(Protocol):
     """A module of this package that has a hall."""
 
-    def hall(self) -> AbstractAsyncContextManager[Hall]: ...
+    def hall(self, look: str) -> AbstractAsyncContextManager[Hall]: ...
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from bench.gates.idle import Idle
 from bench.gates.imports import Imports
 from bench.gates.journal import RATE, Journalled, Viewers
 from bench.gates.large_lines import LargeLines
+from bench.gates.live import LiveStream
 from bench.gates.paced import Paced
 from bench.gates.permission import Permission
 from bench.gates.replay import Replay
@@ -35,6 +36,8 @@ GATES: tuple[Gate, ...] = (
     FanOut(1, 2_000),
     FanOut(10, 2_000),
     FanOut(100, 1_000),
+    LiveStream("live", 4_000),
+    LiveStream("live-paced", 1_000, rate=4 * RATE),
     Replay(),
     GroupCommit(),
 )

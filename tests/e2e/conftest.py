@@ -32,7 +32,7 @@ NEW_OBSERVATION = "behaviour of an unrecorded version"
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents and "cli" in getattr(item, "fixturenames", ()):
+        if "cli" in getattr(item, "fixturenames", ()) and HERE in item.path.parents:
             item.add_marker(pytest.mark.real_cli)
             item.add_marker(pytest.mark.slow)
 

@@ -19,7 +19,13 @@ def configured_manager(places: Places, config: Config, *, host: Host | None = No
     """A manager over this user's store. With `host`, sessions that are resumed live there."""
     notify = [Notify(kinds=each.on, command=each.command, webhook=each.webhook) for each in config.notify]
     return Manager.local(
-        places, limits=configured_limits(config), notify=notify, retention=retention_of(config.storage), host=host
+        places,
+        # Sessions keep no secrets: whoever resumes one brings the variables again.
+        env=config.claude.env,
+        limits=configured_limits(config),
+        notify=notify,
+        retention=retention_of(config.storage),
+        host=host,
     )
 
 

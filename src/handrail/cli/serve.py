@@ -36,7 +36,7 @@ def serve(
     no_browser: NoBrowser = False,
     development: Development = False,
 ) -> None:
-    """Serve the hub: a page and an API for every session on this machine.
+    """Serve the hub: a page and an API for every session.
 
     It prints a link that lets a browser in. Sessions that are started from the page run in this process. Ctrl-C lets
     what runs finish for a while, then ends it; twice ends it at once. Nothing is lost: sessions can be resumed, and

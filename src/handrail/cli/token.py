@@ -35,7 +35,7 @@ def new(ctx: typer.Context, name: Name, role: Role = "viewer", days: Days = None
     from handrail.cli.commands.workplace import at_work
 
     async def work(place: Workplace) -> None:
-        from handrail.cli.commands.hub import connected
+        from handrail.cli.hub_connection import connected
 
         async with connected(place) as hub:
             body = {"name": name, "role": role, "days": days}
@@ -52,8 +52,8 @@ def list_tokens(ctx: typer.Context, json: JSON = False) -> None:
     from handrail.cli.commands.workplace import at_work
 
     async def work(place: Workplace) -> None:
-        from handrail.cli.commands.hub import connected
-        from handrail.cli.commands.token_list import token_table
+        from handrail.cli.hub_connection import connected
+        from handrail.cli.token_list import token_table
 
         async with connected(place) as hub:
             found = await hub.get("/api/tokens", dict[str, Any])
@@ -73,7 +73,7 @@ def revoke(ctx: typer.Context, token_id: TokenId) -> None:
     from handrail.cli.commands.workplace import at_work
 
     async def work(place: Workplace) -> None:
-        from handrail.cli.commands.hub import connected
+        from handrail.cli.hub_connection import connected
 
         async with connected(place) as hub:
             await hub.act("DELETE", f"/api/tokens/{token_id}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -17,7 +18,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from handrail.errors import HandrailError
+from handrail.errors import HandrailError, StoreError
 from handrail.server.auth.guards import Guards
 from handrail.server.calls import Call, Caller
 from handrail.server.hub import Hub
@@ -36,6 +37,7 @@ logger = logging.getLogger("handrail.server")
 LIVE_PATH = "/api/live"
 NOT_AUTHENTICATED = 4401
 """The close code of a socket that shows no valid token."""
+TRY_AGAIN = 1011
 
 
 def make_app(hub: Hub) -> ASGIApp:
@@ -77,6 +79,10 @@ async def _replied(hub: Hub, route: Route, request: Request) -> Reply:
         told = problem_of(error)
     except ClientDisconnect:  # in the middle of its request: nobody hears the answer
         told = problem_of(Problem("bad_request", "the request ended before all of it was here"))
+    except asyncio.CancelledError:
+        if not hub.stopping:
+            raise
+        told = problem_of(Problem("stopping", "the hub stopped before this was done: look what became of it"))
     except Exception:  # whatever a handler did wrong, the caller gets an answer, and the log says more
         logger.exception("%s %s failed", request.method, request.url.path)
         told = problem_of(Problem("internal_error", "the hub's log says more; nothing that was stored is lost"))
@@ -129,7 +135,7 @@ def _once(
     key = request.headers.get(HEADER)
     if key is None:
         return work
-    said = b"\0".join([request.method.encode(), request.url.path.encode(), content])
+    said = b"\0".join([request.method.encode(), request.url.path.encode(), request.scope["query_string"], content])
     return lambda: hub.replies.once(caller, check_key(key), said, work)
 
 
@@ -143,7 +149,8 @@ async def _audited(hub: Hub, route: Route, call: Call[Any, Any], work: Callable[
         outcome = problem_of(error).code
         raise
     finally:
-        await hub.audit.note(call.caller, route.name, path=call.path, outcome=outcome)
+        detail = " ".join(call.notes)
+        await hub.audit.note(call.caller, route.name, path={**call.path, **call.made}, outcome=outcome, detail=detail)
     return reply
 
 
@@ -172,16 +179,24 @@ def _live(hub: Hub) -> Callable[[WebSocket], Awaitable[None]]:
     async def endpoint(websocket: WebSocket) -> None:
         try:
             caller = await hub.authenticator.authenticate(websocket.scope)
-        except HandrailError:
+        except Problem:
             caller = None
+        except StoreError as error:
+            logger.warning("nobody can be let in now: %s", error)
+            await _turn_away(websocket, TRY_AGAIN, "tokens cannot be looked up now: connect again")
+            return
         if caller is None:
-            # Accepted first: a browser tells a page nothing of a socket that was refused, not even the code.
-            await websocket.accept()
-            await websocket.close(NOT_AUTHENTICATED, "show a token or open a login link")
+            await _turn_away(websocket, NOT_AUTHENTICATED, "show a token or open a login link")
             return
         await hub.live.serve(websocket, caller)
 
     return endpoint
+
+
+async def _turn_away(websocket: WebSocket, code: int, reason: str) -> None:
+    # Accepted first: a browser tells a page nothing of a socket that was refused, not even the code.
+    await websocket.accept()
+    await websocket.close(code, reason)
 
 
 async def _told_by_starlette(request: Request, error: Exception) -> Response:

@@ -71,12 +71,19 @@ class Call(Generic[BodyT, QueryT]):
     headers: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""
     address: str = ""
-    """Where the caller is, for rate limits and the audit log."""
+    """Where the caller is, for rate limits."""
+    notes: list[str] = field(default_factory=list)
+    made: dict[str, str] = field(default_factory=dict)
+    """What the call brought into being: as `path`, which names what was there before."""
 
     @property
     def id(self) -> str:
         """The session that the address names."""
         return self.path["id"]
+
+    def note(self, *words: str | None) -> None:
+        """Have this written to the audit log: which of the things that can be done this is. Never what people wrote."""
+        self.notes.extend(word for word in words if word)
 
 
 class Page(msgspec.Struct, Generic[ItemT], frozen=True, kw_only=True):

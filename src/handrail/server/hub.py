@@ -22,6 +22,7 @@ from handrail.server.idempotency import KEPT_FOR, Replies
 from handrail.server.journal_watch import JournalWatch
 from handrail.server.live import Live
 from handrail.server.metrics import Metrics
+from handrail.server.problems import Problem
 from handrail.server.roots import Roots
 from handrail.server.showing import Showing
 from handrail.sessions.manager import Manager
@@ -146,6 +147,11 @@ class Hub:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._resources.aclose()
+
+    def check_open(self) -> None:
+        """Raise `Problem` if no session is to be started any more."""
+        if self.stopping:
+            raise Problem("stopping", "the hub is stopping: start it when the hub is back")
 
     def session(self, session_id: str) -> Session:
         """The handle of a session."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
 
+from handrail.errors import StoreError
 from handrail.server.calls import Caller
 from handrail.server.problems import Problem
 from handrail.server.routing import Reply
 from handrail.store.base import KeptReply, Store
 
 __all__ = ["HEADER", "Replies", "check_key"]
+
+logger = logging.getLogger("handrail.server")
 
 HEADER: Final = "idempotency-key"
 LONGEST_KEY: Final = 200
@@ -49,13 +53,17 @@ class Replies:
             # Nothing was answered, so the key must not keep the client from trying again.
             await self._store.drop_reply(wanted.caller, wanted.key)
             raise
-        if reply.status >= 500:
-            await self._store.drop_reply(wanted.caller, wanted.key)
-        else:
-            headers = msgspec.json.encode(dict(reply.headers))
-            done = msgspec.structs.replace(wanted, status=reply.status, body=reply.content, headers=headers)
-            await self._store.keep_reply(done)
+        await self._keep(wanted, reply)
         return reply
+
+    async def _keep(self, wanted: KeptReply, reply: Reply) -> None:
+        """Remember what was answered. What was done is done, so that this fails must not look as if that had."""
+        headers = msgspec.json.encode(dict(reply.headers))
+        done = msgspec.structs.replace(wanted, status=reply.status, body=reply.content, headers=headers)
+        try:
+            await self._store.keep_reply(done)
+        except StoreError as error:
+            logger.error("an answer cannot be kept for its Idempotency-Key: %s", error)
 
 
 def _again(found: KeptReply, wanted: KeptReply) -> Reply:

@@ -40,19 +40,21 @@ class StaticFile(NamedTuple):
 
 
 class PageFiles:
-    """The files of the page, read once; anew for each request with `development`, which also has the playground."""
+    """The files of the page, read when the first is asked for.
+
+    With `development` they are read anew for each request, and the playground is among them.
+    """
 
     def __init__(self, *, development: bool = False) -> None:
         self._development = development
-        self._root = files("handrail.web")
-        self._files = dict(_under(self._root))
+        self._files: dict[str, StaticFile] = {}
 
     def find(self, path: str) -> StaticFile | None:
         """The file with this path."""
         if path.startswith(PLAYGROUND) and not self._development:
             return None
-        if self._development:
-            self._files = dict(_under(self._root))
+        if self._development or not self._files:
+            self._files = dict(_under(files("handrail.web")))
         return self._files.get(path)
 
 

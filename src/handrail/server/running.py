@@ -7,10 +7,10 @@ be told from the people who answer them.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["HubServer", "listen"]
 
+logger = logging.getLogger("handrail.server")
+
 BACKLOG = 512
 LONGEST_MESSAGE = 1024 * 1024
 PATIENCE_WITH_REQUESTS = 10
+BETWEEN_LOOKS = 0.005
 
 
 def _peer(transport: Any) -> tuple[str, int] | None:
@@ -62,14 +65,6 @@ class LiveProtocol(WebSocketsSansIOProtocol):
             self.handshake_complete = True
 
 
-class _Server(uvicorn.Server):
-    """Leaves signals to whoever runs it."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        yield
-
-
 class HubServer:
     """Serves an application on sockets that are open already. Used with `async with`."""
 
@@ -86,22 +81,17 @@ class HubServer:
             proxy_headers=False,  # the hub's own guards know which proxies to believe
             server_header=False,
             date_header=False,
-            timeout_graceful_shutdown=PATIENCE_WITH_REQUESTS,
             backlog=BACKLOG,
         )
         config.load()
         if tls is not None:
             config.ssl = tls
-        self._server = _Server(config)
-        self._serving: asyncio.Task[None] | None = None
+        self._server = uvicorn.Server(config)
+        self._server.lifespan = config.lifespan_class(config)
 
     async def __aenter__(self) -> HubServer:
-        self._serving = asyncio.get_running_loop().create_task(self._server.serve(sockets=self._sockets))
-        while not self._server.started:
-            if self._serving.done():
-                self._serving.result()
-                raise HandrailError("the server ended as soon as it was started")
-            await asyncio.sleep(0.01)
+        # Its `serve` would also look after signals, and look ten times a second whether it is over.
+        await self._server.startup(sockets=self._sockets)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -109,9 +99,27 @@ class HubServer:
 
     async def stop(self) -> None:
         """Take no new requests, and wait for those that are under way, not for ever. Idempotent."""
-        self._server.should_exit = True
-        if self._serving is not None:
-            await asyncio.wait([self._serving])
+        for server in self._server.servers:
+            server.close()
+        try:
+            async with asyncio.timeout(PATIENCE_WITH_REQUESTS):
+                await self._let_go()
+        except TimeoutError:
+            unanswered = self._server.server_state.tasks
+            logger.warning("cut off %d requests that were not answered in time", len(unanswered))
+            for task in unanswered:
+                task.cancel()
+            await asyncio.gather(*unanswered, return_exceptions=True)
+
+    async def _let_go(self) -> None:
+        """Tell each connection that it is over, and wait until all are."""
+        state = self._server.server_state
+        told: set[object] = set()
+        while state.connections or state.tasks:
+            for connection in state.connections - told:
+                told.add(connection)
+                connection.shutdown()
+            await asyncio.sleep(BETWEEN_LOOKS)
 
 
 def listen(settings: HubSettings) -> socket.socket:

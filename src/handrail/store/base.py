@@ -14,7 +14,7 @@ Five promises hold for every store, and `handrail.testing.run_store_conformance`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -45,6 +45,7 @@ __all__ = [
     "TokenRow",
     "UsageKey",
     "UsageRow",
+    "Waiting",
     "Watcher",
 ]
 
@@ -154,6 +155,13 @@ class DecisionRow(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: str
     surface: str
     decided_at: float
+
+
+class Waiting(NamedTuple):
+    """An ask that somebody should answer, and its session."""
+
+    ask: AskRow
+    session: SessionRow
 
 
 class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -344,6 +352,15 @@ class Store(AccessStore, Protocol):
 
     async def asks(self, session_id: str | None = None, *, states: Sequence[AskRowState] = ()) -> list[AskRow]:
         """Oldest first."""
+
+    async def get_ask(self, session_id: str, ask_id: str) -> AskRow | None: ...
+
+    async def waiting_asks(self, session_id: str | None = None) -> list[Waiting]:
+        """The asks of one session or of all that wait for a person, oldest first, each with its session.
+
+        Those are the pending ones, and those that a process left behind when it ended (lost, unsent), for an answer
+        can resume it. Once the session runs again, or is archived, that moment has passed.
+        """
 
     async def find_asks(self, reference: str) -> list[AskRow]:
         """Asks whose id is or begins with `reference`."""

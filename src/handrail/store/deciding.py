@@ -9,16 +9,26 @@ from typing import Any
 
 from handrail.errors import AlreadyDecided, AskClosed, DecisionRefused, StaleDigest
 from handrail.store.artefacts import fetcher, unpack
-from handrail.store.base import AskRow, AskRowState, DecisionRow, MessageRow, MessageState
+from handrail.store.base import AskRow, AskRowState, DecisionRow, MessageRow, MessageState, Waiting
 from handrail.store.reading import snapshot
-from handrail.store.rows import placeholders
+from handrail.store.rows import SESSION_COLUMNS, placeholders, session_of
 
-__all__ = ["decide", "find_asks", "read_asks", "read_messages"]
+__all__ = ["decide", "find_asks", "get_ask", "read_asks", "read_messages", "read_waiting"]
 
 _ASK_COLUMNS = (
     "session_id, id, kind, digest, title, body, cuts, opened_at, "
     "state, answer, decided_by, surface, decided_at, closed_at"
 )
+_WAIT = """
+    state IN ('pending', 'lost', 'unsent') AND (
+        state = 'pending'
+        OR EXISTS (SELECT 1 FROM sessions WHERE id = asks.session_id AND archived = 0 AND owner IS NULL)
+        AND NOT EXISTS (
+            SELECT 1 FROM runs
+            WHERE session_id = asks.session_id AND started_at > coalesce(asks.closed_at, asks.opened_at)
+        )
+    )
+"""
 _WHY_CLOSED = {
     "cancelled": "Claude Code no longer wants an answer",
     "expired": "nobody answered in time",
@@ -73,32 +83,52 @@ def read_asks(connection: sqlite3.Connection, session_id: str | None, states: Se
     return _asks_where(connection, " AND ".join(conditions), values)
 
 
+def read_waiting(connection: sqlite3.Connection, session_id: str | None) -> list[Waiting]:
+    condition, values = (_WAIT, []) if session_id is None else (f"session_id = ? AND {_WAIT}", [session_id])
+    statement = (
+        f"SELECT {SESSION_COLUMNS} FROM sessions "  # noqa: S608 - placeholders only
+        f"WHERE id IN (SELECT session_id FROM asks WHERE {condition})"
+    )
+    with snapshot(connection):
+        asks = _selected(connection, condition, values)
+        sessions = {row[0]: session_of(row) for row in connection.execute(statement, values)}
+    return [Waiting(ask, sessions[ask.session_id]) for ask in asks if ask.session_id in sessions]
+
+
+def get_ask(connection: sqlite3.Connection, session_id: str, ask_id: str) -> AskRow | None:
+    return next(iter(_asks_where(connection, "session_id = ? AND id = ?", (session_id, ask_id))), None)
+
+
 def find_asks(connection: sqlite3.Connection, reference: str) -> list[AskRow]:
     return _asks_where(connection, "substr(id, 1, ?) = ?", (len(reference), reference)) if reference else []
 
 
 def _asks_where(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> list[AskRow]:
-    statement = f"SELECT {_ASK_COLUMNS} FROM asks WHERE {condition} ORDER BY opened_at, session_id, id"  # noqa: S608
     with snapshot(connection):
-        fetch = fetcher(connection)
-        return [
-            AskRow(
-                session_id=row[0],
-                id=row[1],
-                kind=row[2],
-                digest=row[3],
-                title=row[4],
-                body=unpack(row[5], row[6], fetch),
-                opened_at=row[7],
-                state=row[8],
-                answer=row[9],
-                decided_by=row[10],
-                surface=row[11],
-                decided_at=row[12],
-                closed_at=row[13],
-            )
-            for row in connection.execute(statement, values).fetchall()
-        ]
+        return _selected(connection, condition, values)
+
+
+def _selected(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> list[AskRow]:
+    statement = f"SELECT {_ASK_COLUMNS} FROM asks WHERE {condition} ORDER BY opened_at, session_id, id"  # noqa: S608
+    fetch = fetcher(connection)
+    return [
+        AskRow(
+            session_id=row[0],
+            id=row[1],
+            kind=row[2],
+            digest=row[3],
+            title=row[4],
+            body=unpack(row[5], row[6], fetch),
+            opened_at=row[7],
+            state=row[8],
+            answer=row[9],
+            decided_by=row[10],
+            surface=row[11],
+            decided_at=row[12],
+            closed_at=row[13],
+        )
+        for row in connection.execute(statement, values).fetchall()
+    ]
 
 
 def read_messages(connection: sqlite3.Connection, session_id: str, states: Sequence[MessageState]) -> list[MessageRow]:

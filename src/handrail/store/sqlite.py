@@ -33,6 +33,7 @@ from handrail.store.base import (
     TokenRow,
     UsageKey,
     UsageRow,
+    Waiting,
     Watcher,
 )
 from handrail.store.changes import Change
@@ -169,6 +170,12 @@ class SqliteStore:
 
     async def asks(self, session_id: str | None = None, *, states: Sequence[AskRowState] = ()) -> list[AskRow]:
         return await self._engine.read(partial(deciding.read_asks, session_id=session_id, states=states))
+
+    async def get_ask(self, session_id: str, ask_id: str) -> AskRow | None:
+        return await self._engine.read(partial(deciding.get_ask, session_id=session_id, ask_id=ask_id))
+
+    async def waiting_asks(self, session_id: str | None = None) -> list[Waiting]:
+        return await self._engine.read(partial(deciding.read_waiting, session_id=session_id))
 
     async def find_asks(self, reference: str) -> list[AskRow]:
         return await self._engine.read(partial(deciding.find_asks, reference=reference))

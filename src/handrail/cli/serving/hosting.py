@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
-from handrail.errors import ConfigError, HandrailError
+from handrail.errors import ConfigError, HandrailError, SessionBusy
 from handrail.places import Places
 from handrail.remote.hub_file import RunningHub, forget_hub, remember_hub, running_hub
 from handrail.server.app import make_app
@@ -21,6 +21,7 @@ from handrail.server.auth.binding import check_binding
 from handrail.server.hub import Hub, HubSettings, Surroundings
 from handrail.server.running import HubServer, listen
 from handrail.sessions.manager import Manager
+from handrail.sessions.owning.locks import SessionLock
 from handrail.sessions.owning.owner_socket import HUB, OwnerSocket
 from handrail.store.base import SessionFilter
 
@@ -44,12 +45,9 @@ async def hosted(
     manager: Manager, settings: HubSettings, surroundings: Surroundings, places: Places
 ) -> AsyncGenerator[Hosting, None]:
     """Serve a hub over an open manager. Raises `HandrailError` if it cannot be reached so."""
-    if (other := running_hub(places)) is not None:
-        raise HandrailError(
-            f"a hub runs already (process {other.pid}, at {other.url}): `handrail login` prints a link to it"
-        )
     check_binding(settings)
     async with AsyncExitStack() as stack:
+        stack.callback((await _the_only_one(places)).release)
         listener = stack.enter_context(listen(settings))
         settings = replace(settings, port=listener.getsockname()[1])
         local = OwnerSocket(places.runtime, kind=HUB)
@@ -67,6 +65,16 @@ async def hosted(
         # Sockets are told that the hub goes before the server waits for them to.
         stack.push_async_callback(hub.live.stop)
         yield Hosting(hub, settings)
+
+
+async def _the_only_one(places: Places) -> SessionLock:
+    """What no other hub of this user can have meanwhile. Raises `HandrailError` if one has it."""
+    try:
+        return await SessionLock.take(places.runtime, ["hub"])
+    except SessionBusy:
+        other = running_hub(places)
+        where = f"process {other.pid}, at {other.url}" if other is not None else "it has just been started"
+        raise HandrailError(f"a hub runs already ({where}): `handrail login` prints a link to it") from None
 
 
 def _tls(settings: HubSettings) -> ssl.SSLContext | None:
@@ -96,7 +104,8 @@ async def until_told_to_stop() -> Callable[[], int]:
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, tell)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+            loop.add_signal_handler(number, tell)
     await told.wait()
     return lambda: count
 

@@ -14,7 +14,6 @@ from handrail.server.calls import Body, Call, Nothing, Page, Query
 from handrail.server.hub import Hub
 from handrail.server.logs import about
 from handrail.server.roles import Role
-from handrail.server.waiting import waiting_asks
 from handrail.sessions.asks import AnyAnswer
 from handrail.store.base import AskRow, SessionRow
 
@@ -45,7 +44,7 @@ async def list_all(hub: Hub, call: Call[None, AskQuery]) -> Page[dict[str, Any]]
     """List what waits for an answer, in all sessions, oldest first."""
     query = call.query
     if not query.state:
-        waiting = await waiting_asks(hub.store, query.session)
+        waiting = await hub.store.waiting_asks(query.session)
         return Page(items=[await _card(hub, ask, session) for ask, session in waiting])
     rows = await hub.store.asks(query.session, states=query.state)
     found = {row.session_id: await hub.store.get_session(row.session_id) for row in rows}
@@ -63,6 +62,7 @@ async def get(hub: Hub, call: Call[None, Nothing]) -> dict[str, Any]:
 async def answer(hub: Hub, call: Call[Answering, Nothing]) -> dict[str, Any]:
     """Answer an ask. The first answer wins, and counts for exactly what was shown."""
     decoded = decode_answer(call.body.answer)
+    call.note(str(call.body.answer["type"]), "resume" if call.body.resume else None)
     call.caller.check(role_for(decoded), "this answer")
     session = hub.session(call.path["session"])
     with about(session=session.id, ask=call.path["ask"]):
@@ -84,8 +84,7 @@ async def _card(hub: Hub, row: AskRow, session: SessionRow) -> dict[str, Any]:
 
 
 async def _row(hub: Hub, call: Call[Any, Any]) -> AskRow:
-    asks = await hub.store.asks(call.path["session"])
-    found = next((row for row in asks if row.id == call.path["ask"]), None)
+    found = await hub.store.get_ask(call.path["session"], call.path["ask"])
     if found is None:
         raise AskClosed(f"this session has no ask {call.path['ask']}", state="unknown")
     return found

@@ -25,8 +25,8 @@ READING: Final = (
     "get_usage",
     "list_models",
     "list_permission_rules",
-    "mcp_status",
 )
+"""What shows nothing that a viewer may not see. How MCP servers are started, and settings, may hold secrets."""
 STEERING: Final = ("background_tasks", "cancel_async_message", "interrupt", "stop_task")
 NOT_FOR_CALLERS: Final[Mapping[str, str]] = {
     "initialize": "the hub has done that",
@@ -34,6 +34,9 @@ NOT_FOR_CALLERS: Final[Mapping[str, str]] = {
     "mcp_message": "it belongs to a server inside of the hub",
 }
 """What would confuse the session if anybody else did it, and what to do instead."""
+
+NOTED: Final = ("mode", "model", "server_name", "serverName", "enabled", "task_id")
+"""Fields that the audit log has: names, and nothing that anybody wrote."""
 
 RESERVED: Final = frozenset({"subtype", "timeout"})
 
@@ -82,6 +85,7 @@ def role_for_request(subtype: str) -> Role:
 async def control(hub: Hub, call: Call[ControlCall, Nothing]) -> ControlAnswer:
     """Make a control request of the protocol: modes, models, MCP servers, tasks, usage and more."""
     subtype, fields = call.body.subtype, call.body.fields
+    call.note(subtype, *(str(fields[name]) for name in NOTED if name in fields))
     call.caller.check(role_for_request(subtype), f"the request {subtype}")
     if subtype in NOT_FOR_CALLERS:
         raise Problem("invalid", f"{subtype} is not for callers: {NOT_FOR_CALLERS[subtype]}")
@@ -115,6 +119,7 @@ def _check_fields(subtype: str, fields: dict[str, Any]) -> None:
 
 async def rewind(hub: Hub, call: Call[Rewind, Nothing]) -> Rewound:
     """Bring files back to how they were before a message. Without `dry_run: false` it only says what would change."""
+    call.note("dry run" if call.body.dry_run else None, call.body.message_uuid)
     call.caller.check("viewer" if call.body.dry_run else "owner", "changing files back")
     fields = {"user_message_id": call.body.message_uuid, "dry_run": call.body.dry_run}
     await hub.session(call.id).row()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import re
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -12,11 +13,17 @@ from handrail.server.api.sessions import image_block
 from handrail.server.calls import Body, Call, Nothing
 from handrail.server.hub import Hub
 from handrail.server.problems import Problem
+from handrail.server.roles import Role
 from handrail.store.base import MessageState
 
-__all__ = ["cancel", "send", "send_now"]
+__all__ = ["cancel", "role_for_message", "send", "send_now"]
 
 WAITING: tuple[MessageState, ...] = ("queued", "sent")
+
+_COMMAND: Final = re.compile(r"[\s\ufeff]*/([\w:-]+)(?:[\s\ufeff]|$)")
+ABOUT_THE_CONVERSATION: Final = frozenset({"compact", "context", "cost", "usage"})
+"""Commands that look at the conversation or shorten it. Others choose models and modes, write settings, switch servers
+on and off, or bring permissions of their own along."""
 
 
 class Message(Body, frozen=True):
@@ -45,9 +52,18 @@ async def send(hub: Hub, call: Call[Message, Nothing]) -> Sent:
     """Send a message to a session. One that has ended is resumed for it."""
     message = call.body
     content = _checked(message.content)
+    call.note(message.uuid)
+    call.caller.check(role_for_message(content), "this command")
     await hub.session(call.id).row()
     uuid = await hub.session(call.id).send(content, actor=call.caller.actor, uuid=message.uuid, resume=message.resume)
     return Sent(uuid=uuid)
+
+
+def role_for_message(content: str | list[dict[str, Any]]) -> Role:
+    """The least role that may send this: a command of Claude Code's can do what only an owner may do."""
+    texts = [content] if isinstance(content, str) else [block.get("text", "") for block in content]
+    commands = (found[1] for text in texts if (found := _COMMAND.match(text)))
+    return "approver" if all(command in ABOUT_THE_CONVERSATION for command in commands) else "owner"
 
 
 def _checked(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
@@ -93,5 +109,6 @@ async def send_now(hub: Hub, call: Call[None, Nothing]) -> None:
 async def _check_waiting(hub: Hub, call: Call[None, Nothing]) -> None:
     await hub.session(call.id).row()
     uuid = call.path["uuid"]
+    call.note(uuid)
     if not any(row.uuid == uuid for row in await hub.store.messages(call.id, states=WAITING)):
         raise Problem("message_not_queued", "this message does not wait any more, or never did")

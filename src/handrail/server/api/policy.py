@@ -207,6 +207,7 @@ async def suggestions(hub: Hub, call: Call[None, PolicyQuery]) -> Suggestions:
 async def add_rule(hub: Hub, call: Call[NewRule, Nothing]) -> PolicyView:
     """Write a rule down, for all projects or for one. It holds at once, also in sessions that run."""
     wanted = call.body
+    call.note(wanted.behavior, wanted.rule, f"({wanted.scope})")
     cwd = await _directory(hub, wanted.cwd)
     project = _project(wanted.scope, wanted.cwd, cwd)
     editor = PolicyEditor(hub.manager.places)
@@ -217,6 +218,7 @@ async def add_rule(hub: Hub, call: Call[NewRule, Nothing]) -> PolicyView:
 async def remove_rule(hub: Hub, call: Call[None, OldRule]) -> PolicyView:
     """Take a rule out of its file, or take back what was granted with an answer."""
     unwanted = call.query
+    call.note(unwanted.behavior, unwanted.rule, f"({unwanted.scope})")
     cwd = await _directory(hub, unwanted.cwd)
     project = _project(unwanted.scope, unwanted.cwd, cwd)
     if unwanted.granted:

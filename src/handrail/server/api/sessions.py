@@ -17,7 +17,6 @@ from handrail.server.calls import Body, Call, Document, Nothing, Page, Query
 from handrail.server.hub import Hub
 from handrail.server.problems import Problem
 from handrail.server.summaries import SessionSummary, summary_of
-from handrail.server.waiting import waiting_asks
 from handrail.store.base import SessionFilter, SessionRow
 
 __all__ = [
@@ -152,7 +151,7 @@ async def list_all(hub: Hub, call: Call[None, SessionQuery]) -> Page[SessionSumm
 
 async def summaries(hub: Hub, rows: Sequence[SessionRow]) -> list[SessionSummary]:
     """Sessions with the number of asks that each has."""
-    asks = Counter(waiting.session.id for waiting in await waiting_asks(hub.store))
+    asks = Counter(waiting.session.id for waiting in await hub.store.waiting_asks())
     return [summary_of(row, asks=asks[row.id]) for row in rows]
 
 
@@ -163,7 +162,7 @@ async def get(hub: Hub, call: Call[None, Nothing]) -> SessionSummary:
 
 async def _summary(hub: Hub, session_id: str) -> SessionSummary:
     row = await hub.session(session_id).row()
-    return summary_of(row, asks=len(await waiting_asks(hub.store, session_id)))
+    return summary_of(row, asks=len(await hub.store.waiting_asks(session_id)))
 
 
 def _encoded(row: SessionRow) -> str:
@@ -185,7 +184,9 @@ def _decoded(cursor: str | None) -> tuple[float, str] | None:
 
 async def create(hub: Hub, call: Call[NewSession, Nothing]) -> SessionSummary:
     """Start a session, and send it its first message."""
+    hub.check_open()
     wanted = call.body
+    call.note(*_named(mode=wanted.mode, model=wanted.model, profile=wanted.policy))
     cwd = await asyncio.to_thread(hub.roots.check, wanted.cwd)
     defaults = hub.settings.defaults
     changes: dict[str, Any] = {"cwd": cwd, "enable_file_checkpointing": True}
@@ -203,9 +204,14 @@ async def create(hub: Hub, call: Call[NewSession, Nothing]) -> SessionSummary:
         budget=wanted.budget or defaults.budget,
         worktree=wanted.worktree,
     )
+    call.made["id"] = session.id
     if wanted.prompt or wanted.images:
         await session.send(_content(wanted), actor=call.caller.actor)
     return await _summary(hub, session.id)
+
+
+def _named(**chosen: str | None) -> list[str]:
+    return [f"{name} {value}" for name, value in chosen.items() if value is not None]
 
 
 def _content(wanted: NewSession) -> str | list[dict[str, Any]]:
@@ -226,7 +232,10 @@ def image_block(media_type: str, data: str) -> dict[str, Any]:
 
 async def fork(hub: Hub, call: Call[Fork, Nothing]) -> SessionSummary:
     """Start a copy of a session's conversation, which goes its own way."""
+    hub.check_open()
+    call.note(f"of {call.id}")
     session = await hub.manager.fork(call.id, title=call.body.title)
+    call.made["id"] = session.id
     return await _summary(hub, session.id)
 
 
@@ -252,12 +261,15 @@ async def adoptable(hub: Hub, call: Call[None, AdoptableQuery]) -> Page[Adoptabl
 async def adopt(hub: Hub, call: Call[Adoption, Nothing]) -> SessionSummary:
     """Take over a session that Claude Code keeps; a message then resumes it."""
     session = await hub.manager.adopt(call.body.cli_session_id)
+    call.made["id"] = session.id
     return await _summary(hub, session.id)
 
 
 async def start_demo(hub: Hub, call: Call[None, Nothing]) -> SessionSummary:
     """Start the demo: a scripted session that needs no account."""
+    hub.check_open()
     session = await hub.surroundings.start_demo()
+    call.made["id"] = session.id
     return await _summary(hub, session.id)
 
 
@@ -269,8 +281,10 @@ async def change(hub: Hub, call: Call[SessionChange, Nothing]) -> SessionSummary
     session = hub.session(call.id)
     await session.row()
     if call.body.title is not None:
+        call.note("title")
         await session.rename(call.body.title, actor=call.caller.actor)
     if call.body.archived is not None:
+        call.note("archived" if call.body.archived else "not archived")
         await session.archive(call.body.archived)
     return await _summary(hub, call.id)
 
@@ -292,6 +306,7 @@ async def stop_all(hub: Hub, call: Call[None, Nothing]) -> Stopped:
 
 async def resume(hub: Hub, call: Call[None, Nothing]) -> SessionSummary:
     """Start the session's Claude Code again."""
+    hub.check_open()
     await hub.session(call.id).resume()
     return await _summary(hub, call.id)
 

@@ -154,7 +154,7 @@ async def doctor(hub: Hub, call: Call[None, Nothing]) -> Findings:
 async def audit(hub: Hub, call: Call[None, AuditQuery]) -> Page[AuditEntry]:
     """Who did what through the hub, the latest first."""
     query = call.query
-    rows = await hub.store.audit_log(before=query.cursor, limit=query.limit, session_id=query.session)
+    rows = await hub.audit.read(before=query.cursor, limit=query.limit, session_id=query.session)
     entries = [
         AuditEntry(
             at=row.at,

@@ -98,6 +98,8 @@ async def mint(hub: Hub, call: Call[NewToken, Nothing]) -> Minted:
     if call.headers.get("idempotency-key") is not None:
         raise Problem("invalid", "a token's secret is kept nowhere, so it cannot be answered again: send no key")
     row, secret = await hub.tokens.mint(wanted.name, wanted.role, "program", wanted.days, call.caller.name)
+    call.made["token"] = row.id
+    call.note(wanted.role, wanted.name)
     return Minted(id=row.id, token=secret, expires_at=row.expires_at)
 
 
@@ -110,6 +112,7 @@ async def login_link(hub: Hub, call: Call[NewLogin, Nothing]) -> LoginLink:
     """A link that lets one browser in, once, within five minutes."""
     if call.headers.get("idempotency-key") is not None:
         raise Problem("invalid", "a login code is kept nowhere, so it cannot be answered again: send no key")
+    call.note(call.body.role, call.body.name)
     expires_at = time.time() + LIFETIME
     link = hub.logins.link(hub.settings.url, role=call.body.role, name=call.body.name, created_by=call.caller.name)
     return LoginLink(link=link, qr_svg=_qr(link), expires_at=expires_at)

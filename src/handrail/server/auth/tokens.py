@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from handrail.errors import StoreError
 from handrail.server.auth.secret_words import TOKEN_PREFIX, hashed, new_secret
 from handrail.server.problems import Problem
 from handrail.server.roles import ROLES, Role
@@ -113,9 +114,13 @@ class Tokens:
     async def _touch(self, row: TokenRow) -> None:
         now = self._clock()
         last = max(self._touched.get(row.id, 0.0), row.last_used_at or 0.0)
-        if now - last >= TOUCH_EVERY:
-            self._touched[row.id] = now
+        if now - last < TOUCH_EVERY:
+            return
+        self._touched[row.id] = now
+        try:
             await self._store.touch_token(row.id, now)
+        except StoreError as error:  # where nothing can be written, people must still be able to look
+            logger.warning("the last use of token %s cannot be stored: %s", row.id, error)
 
     def _watch_expiry(self, row: TokenRow) -> None:
         """What is open for a token must not outlive it: an expiry is told like a revocation."""

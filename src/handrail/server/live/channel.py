@@ -136,6 +136,11 @@ class Channel:
         page = await self._store.read(self.session_id, after=after, limit=PAGE)
         return [self._as_sent(row.seq, row.body) for row in page if row.seq <= self.seq]
 
+    async def last_stored(self) -> int:
+        """The number of the last event of the journal, which may not have been told here yet."""
+        row = await self._store.get_session(self.session_id)
+        return self.seq if row is None else row.last_seq
+
     def deltas(self, read: Read, place: Callable[[str | None], str | None] | None = None) -> list[str]:
         """What is being written and a viewer lacks that has read this much; each piece is encoded once for all.
 
@@ -209,12 +214,17 @@ class Channel:
         if isinstance(item, Delta):
             self.blocks.grow(item)
             self._tell()
+        elif item.seq > self.seq + 1:
+            self._moved.set()  # what is between was not told here: the journal has it
         else:
             self._take_event(item, encode_event(item))
 
     def _take_event(self, event: Event, body: bytes) -> None:
         if event.seq <= self.seq:
             return
+        if event.seq > self.seq + 1:
+            self._ring.clear()  # it is looked into by number
+            self._ring_bytes = 0
         self.seq = event.seq
         self.blocks.settle(event)
         self._remember(self._as_sent(event.seq, body))

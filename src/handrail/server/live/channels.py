@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from handrail.server.live.channel import Channel
 from handrail.server.live.timelines import Timelines
-from handrail.server.live.view import Finisher, SessionView
+from handrail.server.live.view import Finisher, LiveView
 from handrail.sessions.manager import Manager
 
 __all__ = ["Channels", "Shared"]
@@ -20,7 +20,7 @@ LINGER = 30.0
 class Shared:
     """A channel and its view, with how many hold them."""
 
-    def __init__(self, channel: Channel, view: SessionView, resources: AsyncExitStack) -> None:
+    def __init__(self, channel: Channel, view: LiveView, resources: AsyncExitStack) -> None:
         self.channel = channel
         self.view = view
         self.resources = resources
@@ -73,20 +73,24 @@ class Channels:
         async with AsyncExitStack() as resources:
             resources.enter_context(self._timelines.held(session_id))
             channel = await resources.enter_async_context(Channel(session, self._manager.store, row))
-            view = SessionView(channel, self._timelines, self._finisher)
+            view = LiveView(channel, self._timelines, self._finisher)
             resources.push_async_callback(view.close)
             shared = self._open[session_id] = Shared(channel, view, resources.pop_all())
         return shared
 
     def _expire(self, shared: Shared) -> None:
         shared.timer = None
+        self._take_out(shared)  # now: who comes before it is closed must get another one
         task = asyncio.get_running_loop().create_task(self._closed(shared))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    async def _closed(self, shared: Shared) -> None:
+    def _take_out(self, shared: Shared) -> None:
         if self._open.get(shared.channel.session_id) is shared:
             del self._open[shared.channel.session_id]
+
+    async def _closed(self, shared: Shared) -> None:
+        self._take_out(shared)
         if shared.timer is not None:
             shared.timer.cancel()
         if shared.channel.gone:

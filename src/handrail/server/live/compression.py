@@ -32,16 +32,16 @@ class _Compressed:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()
-        self._size = 0
+        self.size = 0
 
     def of(self, data: bytes) -> bytes:
         found = self._kept.get(data)
         if found is None:
             found = self._kept[data] = _compressed(data)
-            self._size += len(data) + len(found)
-            while self._size > KEPT_BYTES:
+            self.size += len(data) + len(found)
+            while self.size > KEPT_BYTES:
                 oldest, made = self._kept.popitem(last=False)
-                self._size -= len(oldest) + len(made)
+                self.size -= len(oldest) + len(made)
         return found
 
 
@@ -71,6 +71,11 @@ class SharedDeflateFactory(ServerPerMessageDeflateFactory):
     def __init__(self) -> None:
         super().__init__(server_no_context_takeover=True, client_no_context_takeover=True)
         self._compressed = _Compressed()
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much is in memory."""
+        return self._compressed.size
 
     def process_request_params(
         self, params: Sequence[ExtensionParameter], accepted_extensions: Sequence[object]

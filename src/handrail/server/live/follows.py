@@ -49,8 +49,8 @@ class EventFollow:
     def __init__(self, request: Follow, shared: Shared) -> None:
         self.shared = shared
         self._channel = shared.channel
-        # A number that the journal has not reached cannot have come from it: whoever names it gets what comes.
-        self._cursor = min(request.after or 0, shared.channel.seq)
+        self._cursor = request.after or 0
+        self._is_checked = self._cursor <= shared.channel.seq
         self._told_current = False
         self._wants_deltas = request.deltas
         self._read: Read = {}
@@ -60,7 +60,8 @@ class EventFollow:
         return self._cursor == self._channel.seq
 
     async def messages(self) -> AsyncGenerator[tuple[int, str], None]:
-        if self.is_current:
+        await self._check()
+        if self._cursor >= self._channel.seq:
             return
         events = self._channel.recent(self._cursor, BATCH)
         if events is None:
@@ -69,6 +70,15 @@ class EventFollow:
         for event in events:
             self._cursor = event.seq
             yield event.seq, event.text
+
+    async def _check(self) -> None:
+        """The reader may have read further than the channel, but not further than the journal.
+
+        A number that the journal has not reached cannot have come from it: whoever names it gets what comes.
+        """
+        if not self._is_checked:
+            self._cursor = min(self._cursor, await self._channel.last_stored())
+            self._is_checked = True
 
     def notes(self) -> list[str]:
         if self._told_current or not self.is_current:

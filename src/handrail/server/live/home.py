@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,11 +22,10 @@ from handrail.server.live.view import Page
 from handrail.server.problems import problem_of
 from handrail.server.showing.closing import closed_row
 from handrail.server.summaries import SessionSummary, owner_of, summary_of
-from handrail.server.waiting import Waiting, waiting_asks
 from handrail.sessions.manager import Manager
 from handrail.sessions.owning.locks import Holder
 from handrail.sessions.owning.reaping import process_started
-from handrail.store.base import NOT_ARCHIVED, SessionRow
+from handrail.store.base import NOT_ARCHIVED, SessionRow, Waiting
 
 __all__ = ["Home", "HomeFollow"]
 
@@ -124,16 +123,23 @@ class Home:
 
     def _since(self, cursor: int) -> HomeMessage:
         reset = cursor < self._floor
-        after = -1 if reset else cursor
         return HomeMessage(
             reset=reset,
-            sessions=[listed.summary for listed in self._sessions.values() if listed.version > after],
-            asks=[card.card for card in self._asks.values() if card.version > after],
+            sessions=self._first() if reset else self._changed_after(cursor),
+            asks=[card.card for card in self._asks.values() if reset or card.version > cursor],
             removed_sessions=[] if reset else self._removed_after(cursor),
             closed_asks=[] if reset else self._closed_after(cursor),
             counts=self._counts,
-            more=self._more,
+            more=self._more or len(self._sessions) > LISTED,
         )
+
+    def _first(self) -> list[SessionSummary]:
+        """What a list begins with, however many sessions something happened to since: the latest, and who asks."""
+        known = sorted((listed.summary for listed in self._sessions.values()), key=lambda each: -each.updated_at)
+        return [*known[:LISTED], *(summary for summary in known[LISTED:] if summary.asks)]
+
+    def _changed_after(self, version: int) -> list[SessionSummary]:
+        return [listed.summary for listed in self._sessions.values() if listed.version > version]
 
     def _removed_after(self, version: int) -> list[str]:
         """Sessions that left the list, and did not come back."""
@@ -192,9 +198,10 @@ class Home:
             return
 
     async def _look_round(self) -> bool:
-        waiting = await waiting_asks(self._store)
-        rows = {row.id: row for row in await self._store.list_sessions(NOT_ARCHIVED, limit=LISTED + 1)}
-        self._more = len(rows) > LISTED
+        waiting = await self._store.waiting_asks()
+        latest = await self._store.list_sessions(NOT_ARCHIVED, limit=max(LISTED, len(self._sessions)) + 1)
+        self._more = len(latest) > LISTED
+        rows = {row.id: row for place, row in enumerate(latest) if place < LISTED or row.id in self._sessions}
         rows |= {each.session.id: each.session for each in waiting}
         for session_id in [name for name in self._sessions if name not in rows]:
             row = await self._store.get_session(session_id)
@@ -202,7 +209,8 @@ class Home:
                 rows[session_id] = row
         gone = [self._remove(session_id) for session_id in list(self._sessions) if session_id not in rows]
         asks = await self._take_asks(waiting, set(rows) | set(self._sessions))
-        listed = [self._list(row, exact=True) for row in rows.values() if not row.archived]
+        asked = Counter(session_id for session_id, _ in self._asks)
+        listed = [self._list(row, asked[row.id], exact=True) for row in rows.values() if not row.archived]
         await self._look_for_the_dead(list(rows.values()))
         counted = await self._count()
         return bool(gone) or asks or any(listed) or counted
@@ -211,16 +219,15 @@ class Home:
         changed = False
         for session_id in stirred:
             row = await self._store.get_session(session_id)
-            waiting = await waiting_asks(self._store, session_id)
+            waiting = await self._store.waiting_asks(session_id)
             changed |= await self._take_asks(waiting, {session_id})
             if row is None or row.archived:
                 changed |= self._remove(session_id)
             else:
-                changed |= self._list(row)
+                changed |= self._list(row, sum(asked == session_id for asked, _ in self._asks))
         return changed | await self._count()
 
-    def _list(self, row: SessionRow, *, exact: bool = False) -> bool:
-        asks = sum(key[0] == row.id for key in self._asks)
+    def _list(self, row: SessionRow, asks: int, *, exact: bool = False) -> bool:
         summary = summary_of(row, asks=asks)
         known = self._sessions.get(row.id)
         if known is not None and not _differ(known.summary, summary, exact=exact):
@@ -255,8 +262,8 @@ class Home:
     async def _close(self, key: AskKey) -> None:
         del self._asks[key]
         session_id, ask_id = key
-        rows = [row for row in await self._store.find_asks(ask_id) if (row.session_id, row.id) == key]
-        how = closed_row(rows[0]) if rows else None
+        row = await self._store.get_ask(session_id, ask_id)
+        how = closed_row(row) if row is not None else None
         how = how or {"outcome": "gone", "by": "", "surface": "", "at": None, "words": "it is gone"}
         self._closed.append((self.version + 1, {"session": session_id, "ask": ask_id, **how}))
         self._forget_the_oldest(self._closed)

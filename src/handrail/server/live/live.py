@@ -84,6 +84,7 @@ class Live:
             await viewer.run()
         finally:
             self._viewers.discard(viewer)
+            viewer.over.set()  # also of one that never opened
 
     def close_token(self, token_id: str) -> None:
         """A token is not valid any more: neither are the sockets that were opened with it."""

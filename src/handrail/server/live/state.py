@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.events.view import PromptItem, TaskItem
+from handrail.events.view import PromptItem, SessionView, TaskItem
 from handrail.server.live.timeline import Timeline
 from handrail.server.summaries import owner_of
 from handrail.store.base import SessionRow
@@ -50,7 +50,7 @@ def state_of(timeline: Timeline, session: SessionRow) -> dict[str, Any]:
         "live": owner is not None,
         "owner": owner,
         "archived": session.archived,
-        "queued": [_queued(item) for item in view.prompts.values() if item.state == "queued"],
+        "queued": [_queued(item) for item in view.prompts.values() if _waits(item, view)],
         "tasks": _tasks(timeline),
         "rate_limits": [_limit(limit) for limit in view.rate_limits.values()],
         "mcp": [_server(server) for server in view.meta.mcp_servers],
@@ -59,6 +59,13 @@ def state_of(timeline: Timeline, session: SessionRow) -> dict[str, Any]:
         "worktree": worktree.get("branch") or None,
         "budget": settings.budget,
     }
+
+
+def _waits(item: PromptItem, view: SessionView) -> bool:
+    """Whether Claude has not begun with a message: we keep it, or the CLI does, until what runs is over."""
+    if item.state == "sent":
+        return view.run is not None and item.at > view.run.started_at
+    return item.state == "queued"
 
 
 def _queued(item: PromptItem) -> dict[str, Any]:

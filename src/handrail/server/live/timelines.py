@@ -63,15 +63,16 @@ class Timelines:
         return sum(len(timeline) for timeline in self._kept.values())
 
     async def _built(self, session_id: str) -> Timeline:
-        """Made in a thread, page by page: nobody else has it yet."""
+        """Made in a thread, page by page, since nobody else has it yet; each page while the next one is read."""
         timeline = Timeline()
-        while page := await self._store.read(session_id, after=timeline.seq, limit=PAGE):
-            if len(page) <= AT_ONCE:
-                timeline.take_all(row.body for row in page)
-            else:
-                await asyncio.to_thread(_take, timeline, page)
-            if len(page) < PAGE:
-                break
+        page = await self._store.read(session_id, limit=PAGE)
+        while len(page) == PAGE:
+            taking = asyncio.to_thread(_take, timeline, page)
+            _, page = await asyncio.gather(taking, self._store.read(session_id, after=page[-1].seq, limit=PAGE))
+        if len(page) <= AT_ONCE:
+            _take(timeline, page)
+        else:
+            await asyncio.to_thread(_take, timeline, page)
         return timeline
 
     async def _catch_up(self, session_id: str, timeline: Timeline) -> None:

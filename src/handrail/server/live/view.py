@@ -18,7 +18,7 @@ from handrail.server.live.timeline import Timeline
 from handrail.server.live.timelines import Timelines
 from handrail.store.base import SessionRow, Store
 
-__all__ = ["Cursor", "Finisher", "Page", "SessionView"]
+__all__ = ["Cursor", "Finisher", "LiveView", "Page"]
 
 TAIL = 200
 """Rows of the top level in the first message."""
@@ -81,7 +81,7 @@ class _Draft:
     total: int
 
 
-class SessionView:
+class LiveView:
     """The view of one session, for all who follow it so."""
 
     def __init__(self, channel: Channel, timelines: Timelines, finisher: Finisher) -> None:

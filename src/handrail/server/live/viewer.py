@@ -33,6 +33,7 @@ MOST_REPLIES = 100
 A_SECOND = 200.0
 """Messages that a client may send in a second, in the long run; faster ones wait."""
 BURST = 400.0
+CLOSING_PATIENCE = 2.0
 RETRY = 1.0
 """How long to wait before the journal is read again that could not be read."""
 
@@ -89,6 +90,7 @@ class Viewer:
         self._closing = asyncio.Event()
         self._code = 1000
         self._bad = 0
+        self._sent = 0
         self._pace = _Pace()
         self._troubled: dict[str, asyncio.TimerHandle] = {}
 
@@ -123,8 +125,10 @@ class Viewer:
             if isinstance(error, Exception) and not isinstance(error, WebSocketDisconnect | WebSocketDisconnected):
                 logger.error("a viewer's socket failed", exc_info=error)
                 self.close(1011)
-        with suppress(RuntimeError, WebSocketDisconnect):  # it may be closed from the other side already
-            await self._socket.close(self._code, p.CLOSE_CODES[self._code])
+        # It may be closed from the other side already, or not be read any more: then the server drops it.
+        with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):
+            async with asyncio.timeout(CLOSING_PATIENCE):
+                await self._socket.close(self._code, p.CLOSE_CODES[self._code])
 
     # ------------------------------------------------------------ what it asks for
 
@@ -222,6 +226,8 @@ class Viewer:
             self._wake.clear()
             while await self._send_some():
                 pass
+            self._meter.messages_sent(self._sent)
+            self._sent = 0
 
     async def _send_some(self) -> bool:
         """A little of everything that there is to tell; whether there may be more."""
@@ -317,7 +323,7 @@ class Viewer:
     async def _write(self, text: str) -> None:
         # Waits while the other side does not read: so nothing piles up here.
         await self._socket.send({"type": "websocket.send", "text": text})
-        self._meter.messages_sent()
+        self._sent += 1
 
 
 class _Pace:

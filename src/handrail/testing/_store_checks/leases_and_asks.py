@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 from handrail.errors import AlreadyDecided, AskClosed, Fenced, LeaseHeld, SessionNotFound, StaleDigest
-from handrail.store.base import AskRow, AskRowState, Batch, Lease, Store
+from handrail.store.base import AskRow, AskRowState, Batch, Lease, RunRow, Store
 from handrail.testing._store_checks.support import (
     NOW,
     Check,
@@ -148,6 +150,33 @@ async def asks_are_listed_and_found(handles: Handles) -> None:
     expect(await store.find_asks("%"), [], "asks by an id that nobody has")
 
 
+async def what_waits_for_a_person_is_told_from_what_has_passed(handles: Handles) -> None:
+    store = await handles.open()
+
+    async def left(session_id: str, *asks: AskRow, runs: Sequence[RunRow] = (), **fields: Any) -> Lease:
+        lease = await new_session(store, session_id, **fields)
+        await store.append(lease, Batch(asks=asks, runs=runs))
+        return lease
+
+    over, again = RunRow(number=1, started_seq=1, started_at=NOW), RunRow(number=2, started_seq=2, started_at=NOW + 3)
+    lost: dict[str, Any] = {"state": "lost", "closed_at": NOW + 2}
+    leases = [
+        await left("quiet", ask("a", "quiet", **lost), ask("b", "quiet", state="sent", closed_at=NOW), runs=[over]),
+        await left("went-on", ask("c", "went-on", **lost), runs=[over, again]),
+        await left("archived", ask("d", "archived", **lost), archived=True),
+        await left("unsent", ask("e", "unsent", state="unsent", closed_at=NOW + 2, opened_at=NOW - 1)),
+    ]
+    await left("lives", ask("f", "lives", **lost), ask("g", "lives", opened_at=NOW + 4))
+    for lease in leases:
+        await store.release(lease)
+    found = await store.waiting_asks()
+    expect([waiting.ask.id for waiting in found], ["e", "a", "g"], "what waits, oldest first")
+    expect(found[1].session, await store.get_session("quiet"), "the session of what waits")
+    expect([waiting.ask.id for waiting in await store.waiting_asks("quiet")], ["a"], "what waits in one session")
+    expect(await store.get_ask("quiet", "a"), found[1].ask, "an ask by its session and its id")
+    expect(await store.get_ask("quiet", "e"), None, "an ask of another session")
+
+
 CHECKS: tuple[Check, ...] = (
     a_lease_has_one_holder_and_rising_fences,
     a_lease_can_be_renewed_and_given_up_by_its_holder_only,
@@ -157,4 +186,5 @@ CHECKS: tuple[Check, ...] = (
     a_closed_ask_takes_no_decision,
     a_decision_stays_whatever_is_appended,
     asks_are_listed_and_found,
+    what_waits_for_a_person_is_told_from_what_has_passed,
 )

@@ -28,9 +28,9 @@ export class Problem extends Error {
 
 /** What to tell a person about any error. @param {unknown} error */
 export function inWords(error) {
-  if (error instanceof Problem) return error.words;
-  if (error instanceof Error) return error.message;
-  return String(error);
+  const words = error instanceof Problem ? error.words : error instanceof Error ? error.message : String(error);
+  // The hub's own words may go on after a colon; here they are a sentence.
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /**
@@ -159,7 +159,7 @@ async function problemIn(response) {
 /** @param {string} method */
 function unreachable(method) {
   const safe = method === "GET" ? "" : " What you did may have got through: look before you do it again.";
-  return new Problem(`The hub cannot be reached; sessions go on without this page.${safe}`, { code: "unreachable" });
+  return new Problem(`The hub cannot be reached.${safe}`, { code: "unreachable" });
 }
 
 /** @type {Record<number, string>} */

@@ -78,6 +78,8 @@ export class HandrailApp extends HandrailElement {
     this.context.live.stop();
     this.context.home.clear();
     const signedIn = () => this.#showFrame();
+    // The page that was shown is made anew: what it knew may not be for whoever signs in next.
+    this.#main.replaceChildren();
     fill(this, make(HandrailLogin, { trouble, signedIn }));
   }
 

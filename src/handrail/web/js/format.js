@@ -96,3 +96,8 @@ export function baseName(path) {
 export function modelName(model) {
   return (model ?? "").replace(/^claude-/, "").replace(/-\d{8}$/, "");
 }
+
+/** One line of somebody else's text: nothing in it is hidden, and nothing turns around what follows. @param {string} text */
+export function oneLine(text) {
+  return text.replace(/[\n\r\t]+/g, " ").replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, "\ufffd");
+}

@@ -14,7 +14,10 @@ import { askKey } from "../home.js";
 import { Store } from "../store.js";
 import { isOpen } from "./head.js";
 
-/** @typedef {{ state: "sending", words: string } | { state: "refused", words: string }} Attempt */
+/**
+ * `unheard`: the hub was out of reach, so it may or may not know of it.
+ * @typedef {{ state: "sending", words: string } | { state: "refused", words: string, unheard: boolean }} Attempt
+ */
 
 export class Answering {
   /** What is on its way, or was refused, by the ask's key. @type {Store<Map<string, Attempt>>} */
@@ -28,6 +31,8 @@ export class Answering {
     this.#api = api;
     this.#home = home;
     this.#live = live;
+    // What is shown then is what the hub knows: nothing needs to be said about an answer that it never got.
+    live.connection.watch((connection) => connection === "open" && this.#forgetUnheard());
   }
 
   /** @param {Card} card @returns {Attempt | undefined} */
@@ -77,11 +82,9 @@ export class Answering {
   async #refused(card, error) {
     const key = askKey(card.session, card.ask_id);
     const words = inWords(error);
-    const safe =
-      error instanceof Problem && error.code === "unreachable"
-        ? " For an ask that is safe: the first answer counts."
-        : "";
-    this.#set(key, { state: "refused", words: words + safe });
+    const unheard = error instanceof Problem && error.code === "unreachable";
+    const safe = unheard ? " For an ask that is safe: the first answer counts." : "";
+    this.#set(key, { state: "refused", words: words + safe, unheard });
     // Somebody may have been faster, or the ask may have changed: show what is true now.
     if (error instanceof Problem && [404, 409, 410].includes(error.status)) await this.#reload(card);
   }
@@ -97,6 +100,11 @@ export class Answering {
     } catch {
       // The refusal has been said; there is nothing newer to show.
     }
+  }
+
+  #forgetUnheard() {
+    for (const [key, attempt] of this.attempts.value)
+      if (attempt.state === "refused" && attempt.unheard) this.#set(key, null);
   }
 
   /** @param {string} key @param {Attempt | null} attempt */

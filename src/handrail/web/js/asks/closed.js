@@ -41,8 +41,13 @@ export function closedLine(card) {
       h("p", { class: "quiet-text" }, change.charAt(0).toUpperCase() + change.slice(1)),
     ),
     closed.late && h("p", { class: "quiet-text" }, "Your own answer came later, and was not taken."),
-    closed.said && h("p", { class: "quiet-text ask-said" }, "“", closed.said, "”"),
+    reasonOf(closed) && h("p", { class: "quiet-text ask-said" }, "“", reasonOf(closed), "”"),
   );
+}
+
+/** What the person said, without the words that Claude is told in any case. @param {Closed} closed */
+function reasonOf({ said = "" }) {
+  return said?.replace(/^The user denied this(?: and stopped the turn)?(?:\.$| and says: )/, "").replace(/\n{2,}/g, "\n");
 }
 
 /** "Allowed by you, from the page"; "Denied by lena, from a terminal". @param {Closed} closed */

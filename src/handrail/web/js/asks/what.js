@@ -5,7 +5,7 @@
 /** @import { Card, ChangeWhat, Child, CommandWhat, Field, What } from "../types.js" */
 
 import { h } from "../dom.js";
-import { counted } from "../format.js";
+import { counted, oneLine } from "../format.js";
 import { setHtml } from "../html.js";
 import { icon } from "../icons.js";
 
@@ -224,6 +224,5 @@ export function inOneLine(card) {
 /** Hidden characters are shown on the card itself; here they must not reach the line at all. @param {string} text */
 function firstLine(text) {
   const [first = "", ...rest] = text.trim().split("\n");
-  const plain = first.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, "\ufffd");
-  return rest.length ? `${plain} …` : plain;
+  return rest.length ? `${oneLine(first)} …` : oneLine(first);
 }

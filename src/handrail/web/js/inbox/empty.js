@@ -15,6 +15,7 @@ const MOST_SHOWN = 5;
 export class EmptyInbox extends HandrailElement {
   /** Whether the hub offers its demo; null until it is known. @type {boolean | null} */
   #offersDemo = null;
+  #starting = false;
   #trouble = h("span", { class: "quiet-text", role: "alert" });
   #shown = "";
 
@@ -32,6 +33,7 @@ export class EmptyInbox extends HandrailElement {
       sessions.length > 0,
       running.map(({ id, title }) => [id, title]),
       this.#offersDemo,
+      this.#starting,
       this.page.may("owner"),
     ]);
     if (shape === this.#shown) return;
@@ -89,7 +91,7 @@ export class EmptyInbox extends HandrailElement {
             null,
             h(
               "button",
-              { type: "button", dataset: { act: "demo" }, onclick: () => void this.#startDemo() },
+              { type: "button", dataset: { act: "demo" }, disabled: this.#starting, onclick: () => void this.#startDemo() },
               icon("play"),
               "Watch the demo",
             ),
@@ -111,12 +113,18 @@ export class EmptyInbox extends HandrailElement {
   }
 
   async #startDemo() {
+    if (this.#starting) return;
+    this.#starting = true;
     fill(this.#trouble, h("span", { class: "spinner" }), " Starting Claude Code…");
+    this.update();
     try {
       const session = await this.page.api.post("/api/demo", {});
       this.page.router.go(sessionPath(session.id));
     } catch (error) {
       fill(this.#trouble, inWords(error));
+    } finally {
+      this.#starting = false;
+      this.update();
     }
   }
 }

@@ -29,7 +29,7 @@ export class HandrailInbox extends HandrailElement {
   #phone = matchMedia(PHONE);
   #selected = "";
   /** When the selection last moved without being told to. */
-  #selectedItself = 0;
+  #selectedItself = -Infinity;
   /** Opened by hand, besides the one that is selected. @type {Set<string>} */
   #opened = new Set();
   /** What was answered here stays in its place until it is cleared away. @type {Map<string, Card>} */
@@ -189,6 +189,7 @@ export class HandrailInbox extends HandrailElement {
     const ahead = step > 0 ? cards.slice(here + 1) : cards.slice(0, Math.max(here, 0)).reverse();
     const next = ahead.find(isOpen);
     if (!next) return false;
+    this.#selectedItself = -Infinity; // Whoever moves looks at where they come to.
     this.#select(keyOf(next));
   }
 

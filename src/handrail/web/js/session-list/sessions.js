@@ -55,6 +55,7 @@ export class HandrailSessions extends HandrailElement {
       this.#list,
     );
     this.watch(home.sessions);
+    this.watch(home.asks);
     this.watch(home.loaded);
     this.watch(this.page.live.me);
     this.listen(this.#field, "input", () => this.#searched());
@@ -94,7 +95,7 @@ export class HandrailSessions extends HandrailElement {
       (session) => !session.archived && (!words || matches(session, words)),
     );
     const older = this.#fromHub.filter((session) => !this.page.home.sessions.value.has(session.id));
-    return byStatus([...live, ...older]);
+    return byStatus([...live, ...older], this.page.home.waiting());
   }
 
   /** @param {HTMLElement} element @param {Session[]} sessions */

@@ -43,7 +43,7 @@ export class HandrailSidebar extends HandrailElement {
     const found = [...this.page.home.sessions.value.values()].filter(
       (session) => !session.archived && (!words || matches(session, words)),
     );
-    const groups = byStatus(found);
+    const groups = byStatus(found, this.page.home.waiting());
     this.#list.querySelector(":scope > .side-empty")?.remove();
     reconcile(this.#list, groups, {
       key: (group) => group.status,
@@ -107,7 +107,9 @@ export class HandrailSidebar extends HandrailElement {
   #updateRow(row, session) {
     setText(row, ".side-title", session.title || "New session");
     setText(row, ".side-where", [this.#wants(session), baseName(session.cwd)].filter(Boolean).join(" · "));
-    row.dataset.since = String(session.updated_at);
+    // The clock of what runs goes on, whatever happens meanwhile.
+    const goesOn = session.status === "running" && row.dataset.status === "running";
+    if (!goesOn) row.dataset.since = String(session.updated_at);
     row.dataset.status = session.status;
     row.querySelector("a")?.setAttribute("title", `${session.title}\n${session.cwd}`);
     this.#time(row);
@@ -115,7 +117,6 @@ export class HandrailSidebar extends HandrailElement {
 
   /** What a session that needs somebody asks for. @param {Session} session */
   #wants(session) {
-    if (session.status !== "needs_you") return "";
     const asks = this.page.home.waiting().filter((card) => card.session === session.id);
     return asks[0] ? `${asks[0].title}${asks.length > 1 ? ` +${asks.length - 1}` : ""}` : "";
   }
@@ -123,8 +124,10 @@ export class HandrailSidebar extends HandrailElement {
   /** @param {HTMLElement} row */
   #time(row) {
     const since = Number(row.dataset.since);
-    const words = row.dataset.status === "running" ? clock(now() - since) : ago(since).replace(" ago", "");
-    setText(row, ".side-time", words === "just now" ? "now" : words);
+    const seconds = now() - since;
+    // Only what runs has a clock: a list that changes every second cannot be read.
+    const rests = seconds < 60 ? "now" : ago(since).replace(" ago", "");
+    setText(row, ".side-time", row.dataset.status === "running" ? clock(seconds) : rests);
   }
 
   #tick() {

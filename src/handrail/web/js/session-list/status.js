@@ -2,7 +2,7 @@
  * The states of a session: in the order in which they matter, each with a word and an icon.
  */
 
-/** @import { Session, Status } from "../types.js" */
+/** @import { Card, Session, Status } from "../types.js" */
 /** @import { IconName } from "../icons.js" */
 
 import { h } from "../dom.js";
@@ -32,12 +32,19 @@ export function statusMark(status) {
   return h("span", { class: "status-mark", dataset: { tone } }, icon(name, { label: words }));
 }
 
-/** Sessions by status, the newest first; states without sessions are left out. @param {Iterable<Session>} sessions */
-export function byStatus(sessions) {
+/**
+ * Sessions by status, the newest first; states without sessions are left out. One that has ended with an ask open needs
+ * somebody all the same: answering resumes it.
+ * @param {Iterable<Session>} sessions
+ * @param {Card[]} waiting what can be answered
+ */
+export function byStatus(sessions, waiting) {
   const all = [...sessions];
+  const asking = new Set(waiting.map((card) => card.session));
+  const shownAs = (/** @type {Session} */ { id, status }) => statusOf(asking.has(id) ? "needs_you" : status);
   return STATUSES.map((status) => ({
     ...status,
-    sessions: all.filter((session) => statusOf(session.status) === status).sort((a, b) => b.updated_at - a.updated_at),
+    sessions: all.filter((session) => shownAs(session) === status).sort((a, b) => b.updated_at - a.updated_at),
   })).filter((group) => group.sessions.length);
 }
 

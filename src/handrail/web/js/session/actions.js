@@ -8,7 +8,7 @@
 
 import { inWords } from "../api.js";
 import { fill, h } from "../dom.js";
-import { duration, now } from "../format.js";
+import { duration, now, oneLine } from "../format.js";
 import { setHtml } from "../html.js";
 import { icon } from "../icons.js";
 import { standingOfRun, wordsForRun } from "./grouping.js";
@@ -131,7 +131,7 @@ export function toolWords(row, cwd = "") {
       : row.title.startsWith(`${row.tool} `)
         ? row.title.slice(row.tool.length + 1)
         : row.title;
-  const title = cwd.length > 1 ? named.replaceAll(`${cwd}/`, "") : named;
+  const title = oneLine(cwd.length > 1 ? named.replaceAll(`${cwd}/`, "") : named);
   return [h("span", { class: "tool" }, row.tool || row.title), title && h("span", { class: "mono what" }, title)];
 }
 

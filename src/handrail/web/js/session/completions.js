@@ -1,5 +1,5 @@
 /**
- * Completing what is typed: slash commands at the beginning of a message, files after an @. The text field keeps the
+ * Completing what is typed: slash commands at the beginning of a message, files after an `@`. The text field keeps the
  * focus; what is chosen in the list is its active descendant, so that screen readers tell what is chosen.
  */
 

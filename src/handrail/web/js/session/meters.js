@@ -66,7 +66,7 @@ export function meters(context) {
     bar.hidden = !window;
     fill(
       words,
-      [window ? percent(share) : used ? tokens(used) : "", state?.cost_usd ? money(state.cost_usd) : ""]
+      [window ? percent(share) : used ? `${tokens(used)} tokens` : "", state?.cost_usd ? money(state.cost_usd) : ""]
         .filter(Boolean)
         .join(" · "),
     );

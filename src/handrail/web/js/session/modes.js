@@ -107,13 +107,18 @@ function bypass({ commands }, mode) {
 /** @param {Around} around @returns {Promise<MenuItem[]>} */
 async function modelItems(around) {
   const { page, model, commands } = around;
+  /** The CLI only says so with its next answer. @param {string} value */
+  const switchTo = async (value) => {
+    await commands.setModel(value);
+    if (model.state.value) model.state.set({ ...model.state.value, model: value });
+  };
   try {
     const { items } = await page.api.get("/api/models", { query: { session: model.id } });
     return items.map((/** @type {{ value: string, name: string, description: string }} */ each) => ({
       words: each.name,
       hint: each.description,
       current: each.value === model.state.value?.model,
-      run: () => void trying(around, () => commands.setModel(each.value)),
+      run: () => void trying(around, () => switchTo(each.value)),
     }));
   } catch (error) {
     return [{ words: "The models could not be loaded", hint: inWords(error), run: () => {} }];

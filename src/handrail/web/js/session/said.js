@@ -183,5 +183,5 @@ function endWords(row) {
     row.turns ? counted(row.turns, "turn") : "",
     row.cost_usd ? money(row.cost_usd) : "",
   ].filter(Boolean);
-  return [row.ok ? icon("check", { label: "Done" }) : wasInterrupted(row) && icon("stop"), facts.join(" · ") || "Done"];
+  return [row.ok ? icon("check", { label: "Done" }) : wasInterrupted(row) && icon("stop"), facts.join(" · ") || (row.ok ? "Done" : "")];
 }

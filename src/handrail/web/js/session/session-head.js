@@ -72,7 +72,7 @@ export class HandrailSessionHead extends HandrailElement {
     const state = this.context.model.state.value;
     if (!state) return void (this.#status.hidden = true);
     this.#status.hidden = false;
-    this.#title.textContent = state.title || "Untitled session";
+    this.#title.textContent = state.title || "New session";
     this.#title.title = state.title;
     this.#place.textContent = [baseName(state.cwd), state.worktree].filter(Boolean).join(" · ");
     this.#place.title = state.cwd;

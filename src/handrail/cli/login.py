@@ -18,14 +18,16 @@ Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser
 
 
 def login(ctx: typer.Context, role: Role = "owner", name: Name = "", qr: Qr = False, open_: Open = False) -> None:
-    """Print a link that lets a browser into the hub that runs here. It works once, within five minutes.
+    """Print a link that lets a browser into the hub.
+
+    It is for the hub that runs here, and works once, within five minutes.
 
     Example: handrail login --role approver --name "my phone" --qr
     """
     from handrail.cli.commands.workplace import at_work
 
     async def work(place: Workplace) -> None:
-        from handrail.cli.commands.hub import connected
+        from handrail.cli.hub_connection import connected
         from handrail.cli.serving.announcing import open_page, qr_code
 
         async with connected(place) as hub:
