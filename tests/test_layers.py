@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -48,12 +49,20 @@ def part_of(path: Path) -> str:
 def imports(path: Path) -> list[tuple[str, set[str]]]:
     """Each imported module, and the names taken from it."""
     found: list[tuple[str, set[str]]] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(ast.parse(path.read_text()).body):
         if isinstance(node, ast.Import):
             found += [(alias.name, set()) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.append((node.module, {alias.name for alias in node.names}))
     return found
+
+
+def statements(block: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Those of the block and of all blocks in it: an import is a statement, so expressions need no look."""
+    for node in block:
+        yield node
+        for inner in ("body", "handlers", "orelse", "finalbody", "cases"):
+            yield from statements(getattr(node, inner, ()))
 
 
 def parts_imported(path: Path) -> set[str]:

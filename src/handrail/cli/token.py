@@ -16,6 +16,7 @@ __all__ = ["token"]
 token = typer.Typer(
     help="Make, list and revoke tokens of the hub.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

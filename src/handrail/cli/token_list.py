@@ -48,4 +48,4 @@ def _state(token: dict[str, Any], now: float) -> Text:
     expires = token.get("expires_at")
     if expires is None:
         return Text("valid")
-    return Text("expired", FAILED) if expires <= now else Text(f"valid for {age(expires - now)}", QUIET)
+    return Text("expired", FAILED) if expires <= now else Text(f"valid for {age(expires - now + 1)}", QUIET)

@@ -122,7 +122,8 @@ class _Wiring:
                 yield opened
             return
         self._warn()
-        host = HubHost(self._places)
+        # Without a terminal nobody is asked, and the rest is denied: a hub would leave it to people.
+        host = HubHost(self._places) if self._surface.keyboard is not None else None
         async with configured_manager(self._places, self._config, host=host) as manager:
             yield await open_session(self._settings, self._config, manager)
 

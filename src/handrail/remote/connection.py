@@ -35,6 +35,7 @@ class HubConnection:
             transport=transport,
             headers=self._headers,
             timeout=SECONDS,
+            verify=ssl.create_default_context() if self.url.startswith("https:") and socket is None else False,
             trust_env=False,  # a proxy of the environment is not the way to a hub
         )
 

@@ -58,7 +58,7 @@ def hub_is_there(hub: RunningHub) -> bool:
 
 
 def _path(places: Places) -> str:
-    return os.path.join(places.runtime, "hub.json")
+    return os.path.join(places.state, "hub.json")
 
 
 def _read(places: Places) -> RunningHub | None:

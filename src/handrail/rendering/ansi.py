@@ -42,7 +42,7 @@ PLAIN = Style()
 
 def plain_output(text: str) -> str:
     """`text` without any command to the terminal."""
-    return _lines(_COMMANDS.sub("", text))
+    return "".join(run for run, _ in styled_output(text))
 
 
 def styled_output(text: str) -> Iterator[tuple[str, Style]]:

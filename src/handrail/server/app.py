@@ -54,12 +54,18 @@ def _starlette_route(hub: Hub, route: Route) -> BaseRoute:
     async def endpoint(request: Request) -> Response:
         began = time.perf_counter()
         request_id = new_request_id()
-        with about(request=request_id, session=request.path_params.get("id", "")):
+        with about(request=request_id, **_named(request)):
             reply = await _replied(hub, route, request)
             _note(hub, route, request, reply.status, time.perf_counter() - began)
         return Response(reply.content, reply.status, headers={**reply.headers, "x-request-id": request_id})
 
     return StarletteRoute(route.path, endpoint, methods=[route.method], name=route.name)
+
+
+def _named(request: Request) -> dict[str, str]:
+    """The session and the ask that an address names."""
+    path = request.path_params
+    return {"session": path.get("session") or path.get("id", ""), "ask": path.get("ask", "")}
 
 
 def _note(hub: Hub, route: Route, request: Request, status: int, seconds: float) -> None:

@@ -53,7 +53,8 @@ class Roots:
         if found is None:
             raise Problem("invalid", "a directory is named by its whole path, beginning with / or ~")
         if self._root_of(found) is None:
-            raise Problem("outside_roots", f"{path} is not inside {' or '.join(self.paths)}")
+            inside = " or ".join(self.paths)
+            raise Problem("outside_roots", f"{path} is not inside {inside}: the setting hub.roots says what is")
         if not os.path.isdir(found):
             raise Problem("not_found", f"there is no directory {path}")
         return found

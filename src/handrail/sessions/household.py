@@ -10,18 +10,16 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
-from uuid import uuid4
 from weakref import WeakValueDictionary
 
 import msgspec
 
 from handrail.errors import (
     HandrailError,
-    ProcessExited,
     SessionBusy,
     SessionError,
     SessionLimit,
@@ -34,6 +32,7 @@ from handrail.places import Places
 from handrail.policy.policy import Policy
 from handrail.policy.storage.loading import Asked, PolicySource
 from handrail.protocol.options import Options
+from handrail.sessions.conversations import begin, go_on
 from handrail.sessions.engine import Engine
 from handrail.sessions.feed import Feed, Item
 from handrail.sessions.guards.admission import Admission
@@ -41,7 +40,7 @@ from handrail.sessions.guards.notifications import Notifier, Notify
 from handrail.sessions.guards.restarts import check_restart
 from handrail.sessions.guards.spending import DayPurse
 from handrail.sessions.guards.watch import Limits, SessionGuards
-from handrail.sessions.launching import SessionSettings, changed, decode_settings, for_fork, for_new, for_resume
+from handrail.sessions.launching import SessionSettings, changed, decode_settings
 from handrail.sessions.owning.ownership import Owned, Ownership
 from handrail.sessions.pursuing import Pursuit
 from handrail.sessions.seats import HereSeat, SeatServer, ThereSeat
@@ -49,21 +48,9 @@ from handrail.sessions.session import Seat, Session
 from handrail.sessions.sitting import Attachments
 from handrail.store.base import SessionFilter, SessionRow, Store
 
-__all__ = ["Household"]
+__all__ = ["Host", "Household"]
 
 logger = logging.getLogger("handrail.session")
-
-NO_CONVERSATION = "No conversation found"
-"""What Claude Code says of an id that it keeps nothing of: it was ended before it had written anything down."""
-IN_USE = "is already in use"
-"""What it says of an id that it keeps a conversation of: Handrail ended before it could store the first run."""
-STARTS_ANEW = "Claude Code kept nothing of this conversation: it starts anew, and knows nothing of what was said"
-
-
-class Sit(Protocol):
-    """Makes a session live with these options."""
-
-    def __call__(self, row: SessionRow, options: Options) -> Awaitable[Engine]: ...
 
 
 class Host(Protocol):
@@ -246,36 +233,11 @@ class Household:
                 )
             sit = partial(self.sit, settings=settings, why=why, attachments=attachments, policy=policy)
             try:
-                await (self._sit_again if await self._has_begun(row) else self._sit_first)(row, settings, sit)
+                await (go_on if await self._has_begun(row) else begin)(row, settings, sit)
             except SessionBusy:
                 if await self._seat(session_id) is None:
                     raise
                 # Another process was faster: the session lives there.
-
-    async def _sit_first(self, row: SessionRow, settings: SessionSettings, sit: Sit) -> None:
-        """Begin a session's conversation."""
-        if settings.forks is not None:
-            await sit(row, for_fork(settings.options, settings.forks))
-            return
-        cli_session_id = row.cli_session_id or str(uuid4())
-        try:
-            await sit(row, for_new(settings.options, cli_session_id))
-        except ProcessExited as error:
-            if IN_USE not in str(error):
-                raise
-            await sit(row, for_resume(settings.options, cli_session_id))
-
-    async def _sit_again(self, row: SessionRow, settings: SessionSettings, sit: Sit) -> None:
-        """Go on with a session's conversation, or, if Claude Code kept nothing of it, begin another one."""
-        try:
-            await sit(row, for_resume(settings.options, str(row.cli_session_id)))
-        except ProcessExited as error:
-            if NO_CONVERSATION not in str(error):
-                raise
-            # Another id: some versions refuse one of which they keep an empty file.
-            row = msgspec.structs.replace(row, cli_session_id=str(uuid4()))
-            engine = await sit(row, for_new(settings.options, str(row.cli_session_id)))
-            engine.begins_anew(STARTS_ANEW)
 
     @asynccontextmanager
     async def _while_starting(self, session_id: str) -> AsyncGenerator[None, None]:

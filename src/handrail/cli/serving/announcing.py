@@ -24,7 +24,7 @@ def announce(console: Console, settings: HubSettings, link: str) -> None:
     if is_reachable_from_elsewhere(settings) and console.is_terminal:
         console.print(Text(qr_code(link)))
     console.print(
-        Text("Another link: handrail login.  A token for programs: handrail token new.  Ctrl-C stops.", "dim")
+        Text("Another link: handrail login.  A token for programs: handrail token new NAME.  Ctrl-C stops.", "dim")
     )
 
 

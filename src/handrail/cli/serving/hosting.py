@@ -25,7 +25,7 @@ from handrail.sessions.owning.locks import SessionLock
 from handrail.sessions.owning.owner_socket import HUB, OwnerSocket
 from handrail.store.base import SessionFilter
 
-__all__ = ["Hosting", "drained", "hosted"]
+__all__ = ["Hosting", "drained", "hosted", "the_only_hub"]
 
 logger = logging.getLogger("handrail.server")
 
@@ -47,7 +47,6 @@ async def hosted(
     """Serve a hub over an open manager. Raises `HandrailError` if it cannot be reached so."""
     check_binding(settings)
     async with AsyncExitStack() as stack:
-        stack.callback((await _the_only_one(places)).release)
         listener = stack.enter_context(listen(settings))
         settings = replace(settings, port=listener.getsockname()[1])
         local = OwnerSocket(places.runtime, kind=HUB)
@@ -67,14 +66,19 @@ async def hosted(
         yield Hosting(hub, settings)
 
 
-async def _the_only_one(places: Places) -> SessionLock:
-    """What no other hub of this user can have meanwhile. Raises `HandrailError` if one has it."""
+@asynccontextmanager
+async def the_only_hub(places: Places) -> AsyncGenerator[None, None]:
+    """Let no other hub of this user run meanwhile. Raises `HandrailError` if one does."""
     try:
-        return await SessionLock.take(places.runtime, ["hub"])
+        lock = await SessionLock.take(os.path.join(places.state, "locks"), ["hub"])
     except SessionBusy:
         other = running_hub(places)
         where = f"process {other.pid}, at {other.url}" if other is not None else "it has just been started"
         raise HandrailError(f"a hub runs already ({where}): `handrail login` prints a link to it") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _tls(settings: HubSettings) -> ssl.SSLContext | None:

@@ -11,7 +11,7 @@ from handrail.cli.checkup.surroundings import Surroundings as Around
 from handrail.cli.managing import configured_manager
 from handrail.cli.serving.announcing import announce, has_browser, open_page
 from handrail.cli.serving.demo import HubDemo
-from handrail.cli.serving.hosting import Hosting, drained, hosted, until_told_to_stop
+from handrail.cli.serving.hosting import Hosting, drained, hosted, the_only_hub, until_told_to_stop
 from handrail.cli.serving.settings import ServeSettings, hub_settings
 from handrail.cli.serving.surroundings import Surroundings
 from handrail.cli.showing.amounts import count
@@ -19,6 +19,7 @@ from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import QUIET, RUNNING, make_console
 from handrail.config import Config, danger_notice, load_config
 from handrail.places import Places
+from handrail.server.auth.binding import check_binding
 from handrail.server.logs import set_up_logs
 
 __all__ = ["start"]
@@ -43,7 +44,9 @@ class _Serving:
         settings = hub_settings(self._given, self._config)
         if warning := danger_notice(self._config):
             self._console.print(notice(RUNNING, warning))
+        check_binding(settings)
         async with AsyncExitStack() as stack:
+            await stack.enter_async_context(the_only_hub(self._places))
             manager = await stack.enter_async_context(configured_manager(self._places, self._config))
             demo = await stack.enter_async_context(HubDemo(manager, cli_path=self._config.claude.cli_path))
             around = Around(self._places, os.environ, os.getcwd())

@@ -253,8 +253,9 @@ export class HandrailNewSession extends HandrailElement {
     const may = this.page.may("owner");
     this.#start.disabled = this.#starting || !may;
     fill(this.#start, this.#starting ? [h("span", { class: "spinner" }), "Starting…"] : [icon("play"), "Start"]);
-    if (!may && this.page.live.me.value)
-      this.#say("Starting sessions needs an owner's token; yours only looks and answers.");
+    if (may || !this.page.live.me.value) return;
+    this.#form.prepend(this.#trouble); // before anybody fills anything in
+    this.#say("Starting sessions needs an owner's token; yours only looks and answers.");
   }
 
   /** @param {string} words */

@@ -141,7 +141,7 @@ export class HandrailComposer extends HandrailElement {
   /** @override */
   render() {
     const state = this.context.model.state.value;
-    const may = this.context.may("approver") && state?.owner !== "elsewhere";
+    const may = this.context.may("approver");
     this.#field.disabled = this.#attach.disabled = !may;
     this.#field.placeholder = placeholder(may, state);
     this.#send.disabled = this.#sending || !may || !(this.#field.value.trim() || this.#attachments.count);
@@ -251,7 +251,6 @@ function isClosingSomething() {
 
 /** @param {boolean} may @param {import("../types.js").SessionState | null} state */
 function placeholder(may, state) {
-  if (state?.owner === "elsewhere") return "This session runs in another process: write to it there";
   if (!may) return "You can look at this session; writing needs an approver's token";
   const keys = hasKeyboard() ? "  ⏎ send · ⇧⏎ new line · / commands · @ files" : "";
   if (state?.run) return `Add to what Claude is doing…${keys}`;
