@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 OLDEST = (3, 11)
-UNIT_TESTS = ["--examples", "20", "-m", "not slow and not real_cli and not browser"]
+UNIT_TESTS = ["-p", "no:schemathesis", "--examples", "20", "-m", "not slow and not real_cli and not browser"]
 EXTRAS = ".[mcp,uvloop,dev]"
 
 
@@ -21,7 +21,7 @@ def main() -> int:
     say("Fetching the pinned Claude Code, if it is not cached")
     run([sys.executable, "-m", "handrail.testing", "fetch"])
     say("All tests, the ones on the real CLI included")
-    failed = run([sys.executable, "-m", "pytest", "-q", "-n", workers])
+    failed = run([sys.executable, "-m", "pytest", "-q", *spread_over(workers)])
     failed |= test_other_python(workers)
     return failed
 
@@ -41,7 +41,12 @@ def test_other_python(workers: str) -> int:
     except subprocess.CalledProcessError as error:
         print(f"\nLeft out: the unit tests on Python {name}: {error}")
         return int(os.environ.get("HANDRAIL_REQUIRE") == "all")
-    return run([str(python), "-m", "pytest", "-q", "-n", workers, "-p", "no:cacheprovider", *UNIT_TESTS])
+    return run([str(python), "-m", "pytest", "-q", *spread_over(workers), "-p", "no:cacheprovider", *UNIT_TESTS])
+
+
+def spread_over(workers: str) -> list[str]:
+    """Each worker has a half of its own, so that what a module needs is made once; who is done early helps out."""
+    return ["-n", workers, "--dist", "worksteal"]
 
 
 def prepare(executable: str, venv: Path) -> Path:

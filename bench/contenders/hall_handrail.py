@@ -49,6 +49,9 @@ class Journal:
     def watch(self, watcher: Any, *, session_id: str | None = None) -> Callable[[], None]:
         return lambda: None
 
+    async def is_live(self) -> bool:
+        return True
+
     async def subscribe(self, after: int = 0) -> AsyncGenerator[Item, None]:
         async for item in self.feed.read(after):
             yield item

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from handrail.cli.serving.hosting import hosted
+from handrail.cli.serving.hosting import hosted, the_only_hub
 from handrail.errors import HandrailError
 from handrail.places import Places
 from handrail.remote.hub_file import running_hub
@@ -33,6 +33,7 @@ async def test_of_two_hubs_that_start_at_once_one_runs(tmp_path: Path) -> None:
     async with Manager.local(places) as manager, AsyncExitStack() as stack:
 
         async def start() -> None:
+            await stack.enter_async_context(the_only_hub(places))
             await stack.enter_async_context(hosted(manager, HubSettings(port=0), Around(), places))
 
         outcomes = await asyncio.gather(*(start() for _ in range(3)), return_exceptions=True)
@@ -98,3 +99,12 @@ def test_no_session_is_started_while_the_hub_stops(machine: Machine) -> None:
             for path, more in (("/api/sessions", body), (f"/api/sessions/{session}/fork", {})):
                 refused = client.post(path, json=more)
                 assert (refused.status_code, refused.json()["code"]) == (503, "stopping")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("address", "words"), [("http://hub.example.org", "https://"), ("hub.example.org:4280", "address of a hub")]
+)
+def test_a_token_is_not_sent_where_others_could_read_it(machine: Machine, address: str, words: str) -> None:
+    machine.env |= {"HANDRAIL_HUB": address, "HANDRAIL_TOKEN": "hr_secret"}
+    assert words in machine.handrail("token", "ls", code=2)

@@ -30,7 +30,7 @@ def login(ctx: typer.Context, role: Role = "owner", name: Name = "", qr: Qr = Fa
         from handrail.cli.hub_connection import connected
         from handrail.cli.serving.announcing import open_page, qr_code
 
-        async with connected(place) as hub:
+        async with connected() as hub:
             made = await hub.post("/api/logins", dict[str, Any], body={"role": role, "name": name})
         place.line(made["link"])
         if qr:

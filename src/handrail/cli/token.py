@@ -38,7 +38,7 @@ def new(ctx: typer.Context, name: Name, role: Role = "viewer", days: Days = None
     async def work(place: Workplace) -> None:
         from handrail.cli.hub_connection import connected
 
-        async with connected(place) as hub:
+        async with connected() as hub:
             body = {"name": name, "role": role, "days": days}
             made = await hub.post("/api/tokens", dict[str, Any], body=body)
         place.line(made["token"])
@@ -56,7 +56,7 @@ def list_tokens(ctx: typer.Context, json: JSON = False) -> None:
         from handrail.cli.hub_connection import connected
         from handrail.cli.token_list import token_table
 
-        async with connected(place) as hub:
+        async with connected() as hub:
             found = await hub.get("/api/tokens", dict[str, Any])
         if json:
             place.json(found["items"])
@@ -76,7 +76,7 @@ def revoke(ctx: typer.Context, token_id: TokenId) -> None:
     async def work(place: Workplace) -> None:
         from handrail.cli.hub_connection import connected
 
-        async with connected(place) as hub:
+        async with connected() as hub:
             await hub.act("DELETE", f"/api/tokens/{token_id}")
         place.done(f"token {token_id} is revoked")
 

@@ -68,7 +68,7 @@ PATH_PARAMETERS: Final[Mapping[str, str]] = {
     "uuid": "A message.",
     "key": "A row of the conversation.",
     "token": "A token.",
-    "sha": "A picture.",
+    "name": "A picture of the conversation, as its rows name it.",
 }
 
 

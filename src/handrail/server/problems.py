@@ -76,6 +76,8 @@ BY_ERROR: Final[tuple[tuple[type[errors.HandrailError], str], ...]] = (
     (errors.SessionNotLive, "session_not_live"),
     (errors.SessionLimit, "session_limit"),
     (errors.SessionError, "session_error"),
+    (errors.LeaseHeld, "session_busy"),
+    (errors.Fenced, "session_busy"),
     (errors.StoreError, "store_unavailable"),
     (errors.CLINotFound, "cli_not_found"),
     (errors.InvalidOptions, "invalid_options"),

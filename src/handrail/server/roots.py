@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from handrail.server.problems import Problem
+from handrail.sessions.project_files import is_text
 
 __all__ = ["Directory", "Listing", "Roots"]
 
@@ -73,7 +74,7 @@ class Roots:
                 found = [each for entry in names if (each := self._directory(entry, resolved, handle))]
         except OSError as error:
             raise Problem("not_found", f"{path} cannot be listed: {error.strerror}") from None
-        shown = sorted((each for each in found if _is_text(each.name)), key=lambda each: each.name.lower())
+        shown = sorted((each for each in found if is_text(each.name)), key=lambda each: each.name.lower())
         kept = shown[:MOST_ENTRIES]
         return Listing(resolved, kept, len(found) - len(kept))
 
@@ -122,12 +123,3 @@ def _has_git(name: str, above: int) -> bool:
         found = os.stat(f"{name}/.git", dir_fd=above, follow_symlinks=False)
         return stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)
     return False
-
-
-def _is_text(name: str) -> bool:
-    """Whether a name can be sent at all: some file systems allow any bytes."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

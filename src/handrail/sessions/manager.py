@@ -293,19 +293,25 @@ class Manager:
             await self._house.sit(row, options, settings, why="fork", attachments=Attachments())
         return self.session(row.id)
 
-    async def adoptable(self, cwd: str | os.PathLike[str] | None = None) -> Sequence[Adoptable]:
-        """Sessions that Claude Code itself keeps, of one project or of all."""
+    async def adoptable(
+        self, cwd: str | os.PathLike[str] | None = None, *, unknown_only: bool = False
+    ) -> Sequence[Adoptable]:
+        """Sessions that Claude Code itself keeps, of one project or of all; or only those that Handrail has not."""
         from handrail.sessions.adoption import adoptable
 
         directory = _absolute(cwd) if cwd is not None else None
-        return await asyncio.to_thread(adoptable, self._home(), directory, environ={**os.environ, **self._env})
+        kept = await asyncio.to_thread(adoptable, self._home(), directory, environ={**os.environ, **self._env})
+        return [each for each in kept if not await self._having(each.session_id)] if unknown_only else kept
+
+    async def _having(self, cli_session_id: str) -> Sequence[SessionRow]:
+        """The session that goes on with one of Claude Code's, if there is one."""
+        return await self.store.list_sessions(SessionFilter(archived=None, cli_session_id=cli_session_id), limit=1)
 
     async def adopt(self, cli_session_id: str) -> Session:
         """Take over a session that Claude Code keeps: its history can be read here, and a message resumes it."""
         from handrail.sessions.adoption import history
 
-        known = await self.store.list_sessions(SessionFilter(archived=None, cli_session_id=cli_session_id), limit=1)
-        if known:
+        if known := await self._having(cli_session_id):
             return self.session(known[0].id)
         found = [each for each in await self.adoptable() if each.session_id.startswith(cli_session_id)]
         if len(found) != 1:

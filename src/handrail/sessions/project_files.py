@@ -17,7 +17,7 @@ import msgspec
 
 from handrail.sessions.git import GitError, run_git
 
-__all__ = ["ProjectFile", "best_fits", "file_names", "suggest_files"]
+__all__ = ["ProjectFile", "best_fits", "file_names", "is_text", "suggest_files"]
 
 MOST_NAMES: Final = 50_000
 WALK_SECONDS: Final = 1.0
@@ -54,7 +54,7 @@ async def file_names(directory: str) -> list[str]:
         names: Iterable[str] = listed.stdout.split("\0")
     else:
         names = await asyncio.to_thread(lambda: list(_walked(directory)))
-    return [name for name in _first(names, MOST_NAMES) if name and _is_text(name)]
+    return [name for name in _first(names, MOST_NAMES) if name and is_text(name)]
 
 
 def best_fits(names: Iterable[str], typed: str, *, limit: int) -> list[ProjectFile]:
@@ -122,7 +122,8 @@ def _first(names: Iterable[str], number: int) -> Iterator[str]:
         yield name
 
 
-def _is_text(name: str) -> bool:
+def is_text(name: str) -> bool:
+    """Whether a name can be sent at all: some file systems allow any bytes."""
     try:
         name.encode()
     except UnicodeEncodeError:

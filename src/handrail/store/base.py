@@ -350,8 +350,10 @@ class Store(AccessStore, Protocol):
         Raises `AlreadyDecided`, `AskClosed` or `StaleDigest`.
         """
 
-    async def asks(self, session_id: str | None = None, *, states: Sequence[AskRowState] = ()) -> list[AskRow]:
-        """Oldest first."""
+    async def asks(
+        self, session_id: str | None = None, *, states: Sequence[AskRowState] = (), limit: int | None = None
+    ) -> list[AskRow]:
+        """Oldest first; with `limit`, only the last ones."""
 
     async def get_ask(self, session_id: str, ask_id: str) -> AskRow | None: ...
 

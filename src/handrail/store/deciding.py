@@ -71,7 +71,9 @@ def _refusal(connection: sqlite3.Connection, decision: DecisionRow) -> DecisionR
     return AlreadyDecided(f"already decided by {actor}, {when}", actor=actor, at=decided_at or 0.0)
 
 
-def read_asks(connection: sqlite3.Connection, session_id: str | None, states: Sequence[AskRowState]) -> list[AskRow]:
+def read_asks(
+    connection: sqlite3.Connection, session_id: str | None, states: Sequence[AskRowState], limit: int | None = None
+) -> list[AskRow]:
     conditions = ["TRUE"]
     values: list[str] = []
     if session_id is not None:
@@ -80,7 +82,7 @@ def read_asks(connection: sqlite3.Connection, session_id: str | None, states: Se
     if states:
         conditions.append(f"state IN ({placeholders(states)})")
         values += states
-    return _asks_where(connection, " AND ".join(conditions), values)
+    return _asks_where(connection, " AND ".join(conditions), values, limit)
 
 
 def read_waiting(connection: sqlite3.Connection, session_id: str | None) -> list[Waiting]:
@@ -103,13 +105,22 @@ def find_asks(connection: sqlite3.Connection, reference: str) -> list[AskRow]:
     return _asks_where(connection, "substr(id, 1, ?) = ?", (len(reference), reference)) if reference else []
 
 
-def _asks_where(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> list[AskRow]:
+def _asks_where(
+    connection: sqlite3.Connection, condition: str, values: Sequence[Any], limit: int | None = None
+) -> list[AskRow]:
     with snapshot(connection):
-        return _selected(connection, condition, values)
+        return _selected(connection, condition, values, limit)
 
 
-def _selected(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> list[AskRow]:
-    statement = f"SELECT {_ASK_COLUMNS} FROM asks WHERE {condition} ORDER BY opened_at, session_id, id"  # noqa: S608
+def _selected(
+    connection: sqlite3.Connection, condition: str, values: Sequence[Any], limit: int | None = None
+) -> list[AskRow]:
+    """Oldest first; the last ones if there are more than `limit`."""
+    statement = (
+        f"SELECT {_ASK_COLUMNS} FROM asks WHERE {condition} "  # noqa: S608 - placeholders only
+        f"ORDER BY opened_at DESC, session_id DESC, id DESC {'' if limit is None else 'LIMIT ?'}"
+    )
+    rows = connection.execute(statement, values if limit is None else (*values, limit)).fetchall()
     fetch = fetcher(connection)
     return [
         AskRow(
@@ -127,7 +138,7 @@ def _selected(connection: sqlite3.Connection, condition: str, values: Sequence[A
             decided_at=row[12],
             closed_at=row[13],
         )
-        for row in connection.execute(statement, values).fetchall()
+        for row in reversed(rows)
     ]
 
 

@@ -168,8 +168,10 @@ class SqliteStore:
         # One that its sender gave up before it was stored must not surprise them afterwards.
         await self._engine.run(Call(partial(deciding.decide, decision=decision), durable=True, revocable=True))
 
-    async def asks(self, session_id: str | None = None, *, states: Sequence[AskRowState] = ()) -> list[AskRow]:
-        return await self._engine.read(partial(deciding.read_asks, session_id=session_id, states=states))
+    async def asks(
+        self, session_id: str | None = None, *, states: Sequence[AskRowState] = (), limit: int | None = None
+    ) -> list[AskRow]:
+        return await self._engine.read(partial(deciding.read_asks, session_id=session_id, states=states, limit=limit))
 
     async def get_ask(self, session_id: str, ask_id: str) -> AskRow | None:
         return await self._engine.read(partial(deciding.get_ask, session_id=session_id, ask_id=ask_id))

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from msgspec.structs import replace
 from starlette.applications import Starlette
@@ -27,8 +27,10 @@ from handrail.server.calls import Caller
 from handrail.server.live import Live
 from handrail.server.running import HubServer
 from handrail.sessions.manager import Manager
+from handrail.sessions.owning.locks import SessionLock
 from handrail.sessions.session import Session
 from handrail.store.base import Batch, EventRow, SessionRow, Store
+from handrail.store.sqlite import SqliteStore
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
@@ -232,6 +234,7 @@ class Writer:
     def __init__(self, store: Store, session_id: str) -> None:
         self.session_id = session_id
         self._store = store
+        self._locks = os.path.join(os.path.dirname(cast("SqliteStore", store).path), "locks")
         self.seq = 0
 
     @classmethod
@@ -246,6 +249,11 @@ class Writer:
             self.seq += 1
             body = encode_event(replace(event, seq=self.seq, at=float(self.seq)))
             rows.append(EventRow(seq=self.seq, at=float(self.seq), type="", body=body))
-        lease = await self._store.acquire(self.session_id, '{"pid": 1}', now=time.time())
-        await self._store.append(lease, Batch(events=rows))
-        await self._store.release(lease)
+        # An owner without the kernel's lock would be taken for dead.
+        lock = await SessionLock.take(self._locks, [self.session_id], patience=PATIENCE)
+        try:
+            lease = await self._store.acquire(self.session_id, '{"pid": 1}', now=time.time())
+            await self._store.append(lease, Batch(events=rows))
+            await self._store.release(lease)
+        finally:
+            lock.release()

@@ -19,7 +19,7 @@ from handrail.server.live.timelines import Timelines
 from handrail.server.live.view import Finisher, LiveView
 from handrail.server.showing import Showing
 
-from .support import PATIENCE, Served, Writer
+from .support import PATIENCE, Client, Served, Writer
 from .test_following import said
 
 
@@ -110,3 +110,18 @@ async def test_events_of_a_deleted_session_end(served: Served) -> None:
     channels.leave(shared)
     await channels.close()
     assert len(channels) == 0
+
+
+@pytest.mark.parametrize("after", [-1, -(2**70), 2**70])
+@pytest.mark.parametrize("form", ["events", "view"])
+async def test_a_number_that_no_event_can_have_is_refused(
+    served: Served, form: str, after: int
+) -> None:
+    writer = await Writer.begun(served.store)
+    await writer.write(said(1, 2))
+    async with Client.connected(served.url) as client:
+        await client.follow(writer.session_id, after, form=form)
+        await client.until(lambda: bool(client.of("problem")))
+        assert client.of("problem")[0]["code"] == "invalid"
+        await client.follow(writer.session_id, 0, form=form)
+        await client.until(lambda: bool(client.of("event") or client.of("view")))

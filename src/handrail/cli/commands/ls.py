@@ -9,10 +9,7 @@ import typer
 from handrail.cli.commands.parameters import JSON, Limit
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
     from handrail.cli.commands.workplace import Workplace
-    from handrail.sessions.adoption import Adoptable as CLISession
 
 __all__ = ["ls"]
 
@@ -66,20 +63,10 @@ async def _list(place: Workplace, *, archived: bool, here: bool, limit: int, as_
 async def _list_adoptable(place: Workplace, *, here: bool, limit: int, as_json: bool) -> None:
     from handrail.cli.commands.adoptable_list import adoptable_data, adoptable_table
 
-    kept = await place.manager.adoptable(place.cwd if here else None)
-    found = [each async for each in _unknown(place, kept)][:limit]
+    found = (await place.manager.adoptable(place.cwd if here else None, unknown_only=True))[:limit]
     if as_json:
         place.json([adoptable_data(each) for each in found])
     elif found:
         place.print(adoptable_table(found, now=place.now))
     else:
         place.remark("Claude Code keeps no sessions that Handrail does not know")
-
-
-async def _unknown(place: Workplace, kept: Sequence[CLISession]) -> AsyncIterator[CLISession]:
-    """Those of Claude Code's sessions that no session of Handrail's goes on with."""
-    from handrail.store.base import SessionFilter
-
-    for each in kept:
-        if not await place.manager.list(SessionFilter(archived=None, cli_session_id=each.session_id), limit=1):
-            yield each

@@ -28,6 +28,7 @@ class AskQuery(Query, frozen=True):
         Meta(description="Only those in one of these; unset: all that wait for a person. Repeatable."),
     ] = ()
     session: Annotated[str, Meta(description="Only those of this session.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=500, description="With `state`: only so many, the last ones.")] = 100
 
 
 class Answering(Body, frozen=True):
@@ -46,7 +47,7 @@ async def list_all(hub: Hub, call: Call[None, AskQuery]) -> Page[dict[str, Any]]
     if not query.state:
         waiting = await hub.store.waiting_asks(query.session)
         return Page(items=[await _card(hub, ask, session) for ask, session in waiting])
-    rows = await hub.store.asks(query.session, states=query.state)
+    rows = await hub.store.asks(query.session, states=query.state, limit=query.limit)
     found = {row.session_id: await hub.store.get_session(row.session_id) for row in rows}
     return Page(
         items=[await _card(hub, row, session) for row in rows if (session := found[row.session_id]) is not None]

@@ -241,8 +241,9 @@ async def fork(hub: Hub, call: Call[Fork, Nothing]) -> SessionSummary:
 
 async def adoptable(hub: Hub, call: Call[None, AdoptableQuery]) -> Page[AdoptableSession]:
     """List sessions that Claude Code itself keeps, the latest first."""
-    found = sorted(await hub.manager.adoptable(call.query.cwd), key=lambda each: -each.updated_at)
-    inside = [each for each in found if hub.roots.contain(each.cwd)]
+    kept = await hub.manager.adoptable(call.query.cwd, unknown_only=True)
+    found = sorted(kept, key=lambda each: -each.updated_at)
+    inside = await asyncio.to_thread(lambda: [each for each in found if hub.roots.contain(each.cwd)])
     return Page(
         items=[
             AdoptableSession(
@@ -260,7 +261,11 @@ async def adoptable(hub: Hub, call: Call[None, AdoptableQuery]) -> Page[Adoptabl
 
 async def adopt(hub: Hub, call: Call[Adoption, Nothing]) -> SessionSummary:
     """Take over a session that Claude Code keeps; a message then resumes it."""
-    session = await hub.manager.adopt(call.body.cli_session_id)
+    wanted = call.body.cli_session_id
+    for each in await hub.manager.adoptable():
+        if each.session_id.startswith(wanted) and not hub.roots.contain(each.cwd):
+            raise Problem("outside_roots", f"{each.cwd} is not inside {' or '.join(hub.roots.paths)}")
+    session = await hub.manager.adopt(wanted)
     call.made["id"] = session.id
     return await _summary(hub, session.id)
 

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import Final, NamedTuple
 
-__all__ = ["DEFAULT_PORTS", "Host", "Origin", "is_loopback", "parse_host", "parse_origin"]
+__all__ = ["DEFAULT_PORTS", "Host", "Origin", "is_loopback", "parse_host", "parse_origin", "stays_here"]
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 LONGEST_NAME = 253
@@ -68,6 +68,11 @@ def is_loopback(name: str) -> bool:
         return False
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).is_loopback
+
+
+def stays_here(name: str) -> bool:
+    """Whether this name is looked for on one's own machine only."""
+    return is_loopback(name) or name.endswith(".localhost")
 
 
 def _name(name: str) -> str | None:

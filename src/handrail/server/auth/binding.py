@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from handrail.errors import ConfigError
-from handrail.server.auth.addresses import DEFAULT_PORTS, Host, Origin, is_loopback, parse_host, parse_origin
+from handrail.server.auth.addresses import (
+    DEFAULT_PORTS,
+    Host,
+    Origin,
+    is_loopback,
+    parse_host,
+    parse_origin,
+    stays_here,
+)
 
 if TYPE_CHECKING:
     from handrail.server.hub import HubSettings
@@ -115,17 +123,12 @@ def _public(settings: HubSettings) -> Origin | None:
             f"the public URL must be like https://hub.example.org or https://hub.example.org:8443, "
             f"without a path, a user or anything else: {settings.public_url!r} is not"
         )
-    if origin.scheme == "http" and not _stays_here(origin.host.name):
+    if origin.scheme == "http" and not stays_here(origin.host.name):
         raise ConfigError(
             f"the public URL must begin with https:// ({settings.public_url!r} does not): without TLS anybody on the "
             "way could read the tokens, and browsers switch off notifications and installing"
         )
     return origin
-
-
-def _stays_here(name: str) -> bool:
-    """Whether browsers look for this name on their own machine only."""
-    return is_loopback(name) or name.endswith(".localhost")
 
 
 def _own_names(host: str) -> tuple[str, ...]:

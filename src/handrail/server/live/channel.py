@@ -38,6 +38,7 @@ TICK = 0.05
 TICK_PER_VIEWER = 0.001
 GRACE = 0.3
 """How long an event may be stored without having been told here, before the session is looked for elsewhere."""
+CLOSING_PATIENCE = 5.0
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 
@@ -92,6 +93,7 @@ class Channel:
         self._moved = asyncio.Event()
         self._changed = asyncio.Event()
         self._work: list[asyncio.Task[None]] = []
+        self._finding: asyncio.Task[bool] | None = None
         self._unwatch: Callable[[], None] = lambda: None
 
     # ------------------------------------------------------------ life
@@ -112,6 +114,8 @@ class Channel:
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
+        if self._finding is not None:
+            await asyncio.wait([self._finding], timeout=CLOSING_PATIENCE)
 
     # ------------------------------------------------------------ viewers
 
@@ -191,6 +195,7 @@ class Channel:
     async def _read(self) -> None:
         """What is told of the session where it lives now."""
         try:
+            await self._find()
             async with aclosing(self._session.subscribe(self.seq)) as items:
                 async for item in items:
                     self._take(item)
@@ -200,6 +205,14 @@ class Channel:
             logger.info("session %s cannot be followed where it lives: %s", self.session_id[:8], error)
         except Exception:  # whatever it is, the channel goes on with the journal
             logger.exception("session %s cannot be followed", self.session_id[:8])
+
+    async def _find(self) -> None:
+        """See where the session lives. That goes on if nobody waits for it any more: a dead owner's journal may be
+        being brought to its end, which must not be left half done."""
+        if self._finding is None or self._finding.done():
+            self._finding = asyncio.get_running_loop().create_task(self._session.is_live())
+            self._finding.add_done_callback(_unheard)
+        await asyncio.shield(self._finding)
 
     async def _read_journal(self) -> None:
         """What is stored and was not told here: another process wrote it, which may not even answer."""
@@ -301,3 +314,9 @@ class Channel:
                 self.row = row
                 self._tell()
             await asyncio.sleep(TICK)
+
+
+def _unheard(task: asyncio.Task[bool]) -> None:
+    """Whoever waited for it has heard of its error; if nobody waited, nobody needs to."""
+    if not task.cancelled():
+        task.exception()

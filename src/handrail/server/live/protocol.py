@@ -5,7 +5,7 @@ docs/reference/live.md describes them for those who write a client; a test compa
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -40,6 +40,9 @@ __all__ = [
     "encode",
 ]
 
+Seq: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""The number of an event, or 0 for none; JavaScript has no larger numbers."""
+
 Form: TypeAlias = Literal["events", "view"]
 """How a session is followed: event by event, or as the rows and the state that a screen shows."""
 
@@ -64,7 +67,7 @@ class Follow(_Message, frozen=True, tag="follow"):
     """Follow a session from behind event number `after` on. Following it again takes the place of what was before."""
 
     session: str
-    after: int | None = None
+    after: Seq | None = None
     """The number of the last event you have; without one: all events, or as a view its latest rows."""
     form: Form = msgspec.field(default="events", name="as")
     deltas: bool = True
@@ -86,7 +89,7 @@ class Ack(_Message, frozen=True, tag="ack"):
     """Everything of a session up to event number `seq` was taken in."""
 
     session: str
-    seq: int
+    seq: Seq
 
 
 class Visible(_Message, frozen=True, tag="visible"):

@@ -145,6 +145,7 @@ async def asks_are_listed_and_found(handles: Handles) -> None:
     expect(pending[1], rows[0], "an ask")
     expect([row.id for row in await store.asks("s2")], ["early2"], "the asks of a session")
     expect(len(await store.asks()), 4, "all asks")
+    expect([row.id for row in await store.asks(limit=2)], ["later", "early2"], "the last asks")
     expect([row.id for row in await store.asks("s1", states=("sent", "lost"))], ["done"], "closed asks")
     expect([row.id for row in await store.find_asks("early")], ["early", "early2"], "asks by how their ids begin")
     expect(await store.find_asks("%"), [], "asks by an id that nobody has")

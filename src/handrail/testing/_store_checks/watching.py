@@ -58,7 +58,8 @@ async def whoever_watches_is_woken_once_it_can_be_read(handles: Handles) -> None
         raise RuntimeError("a bug in a watcher")
 
     def reading(session_id: str, last_seq: int) -> None:
-        reads.append(asyncio.ensure_future(numbers(store, session_id)))
+        if (session_id, last_seq) == ("s1", 2):
+            reads.append(asyncio.ensure_future(numbers(store, session_id)))
 
     store.watch(failing)
     store.watch(lambda session_id, last_seq: seen["all"].append((session_id, last_seq)))
@@ -71,9 +72,14 @@ async def whoever_watches_is_woken_once_it_can_be_read(handles: Handles) -> None
     stop()
     stop()
     await store.append(other, batch_of(2))
-    expect(seen["all"], [("s1", 2), ("s2", 1), ("s2", 1), ("s2", 2)], "what a watcher of all was told")
-    expect(seen["one"], [("s2", 1), ("s2", 1)], "what a watcher of one was told until it stopped")
+    expect(told_once(seen["all"]), [("s1", 2), ("s2", 1), ("s2", 2)], "what a watcher of all was told")
+    expect(told_once(seen["one"]), [("s2", 1)], "what a watcher of one was told until it stopped")
     expect((await asyncio.gather(*reads))[0], [1, 2], "what could be read when woken")
+
+
+def told_once(seen: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """What a watcher was told of appends: it may be told again, and of what was done before the first of them."""
+    return list(dict.fromkeys(each for each in seen if each[1]))
 
 
 async def whoever_watches_hears_of_more_than_appends(handles: Handles) -> None:

@@ -101,3 +101,22 @@ export function modelName(model) {
 export function oneLine(text) {
   return text.replace(/[\n\r\t]+/g, " ").replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, "\ufffd");
 }
+
+/** @type {Record<string, string>} */
+const SURFACES = {
+  web: "from the page",
+  cli: "from a terminal",
+  attach: "from a terminal",
+  api: "from a program",
+  python: "from a program",
+  telegram: "from Telegram",
+  policy: "",
+  hook: "",
+  callback: "",
+  unattended: "",
+};
+
+/** Where somebody is; nothing for what is part of Handrail itself. @param {string} surface */
+export function fromWhere(surface) {
+  return SURFACES[surface] ?? `from ${surface}`;
+}

@@ -44,6 +44,8 @@ export class Live {
   /** @type {((message: HomeMessage) => void) | null} */
   #home = null;
   #homeWaiting = false;
+  /** Whether the hub said hello on this socket: then it is told what is followed, all at once, and not before. */
+  #isGreeted = false;
   #wasOpen = false;
   #failures = 0;
   #lastHeard = 0;
@@ -120,6 +122,8 @@ export class Live {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(`${scheme}//${location.host}/api/live`);
     this.#socket = socket;
+    this.#isGreeted = false;
+    this.#lastHeard = Date.now();
     socket.onmessage = (event) => this.#received(socket, event.data);
     socket.onclose = () => void this.#closed(socket);
   }
@@ -132,7 +136,7 @@ export class Live {
     this.#failures += 1;
     // A socket that is refused does not say why: the API does.
     if (!(await this.#stillSignedIn())) return this.stop();
-    if (this.#socket) return;
+    if (this.#socket || this.connection.value === "signed_out") return;
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - 1));
     this.#retry = setTimeout(() => this.#open(), pause * (0.75 + Math.random() / 2));
   }
@@ -155,7 +159,7 @@ export class Live {
 
   /** @param {object} message */
   #send(message) {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+    if (this.#isGreeted && this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
   // ---------------------------------------------------------------- what comes
@@ -183,6 +187,7 @@ export class Live {
   }
 
   #hello() {
+    this.#isGreeted = true;
     this.#failures = 0;
     this.connection.set(this.#wasOpen ? "catching_up" : "open");
     this.#wasOpen = true;

@@ -49,13 +49,13 @@ export class Answering {
   async answer(card, answer, words) {
     const key = askKey(card.session, card.ask_id);
     if (this.attempts.value.get(key)?.state === "sending") return false;
-    const lost = card.state === "lost";
-    this.#set(key, { state: "sending", words: lost ? `${words} The session is resumed first.` : words });
+    const resume = card.resumes ?? ["lost", "unsent"].includes(card.state);
+    this.#set(key, { state: "sending", words: resume ? `${words} The session is resumed first.` : words });
     try {
       const reply = await this.#api.post(addressOf(card), {
         digest: card.digest,
         answer,
-        ...(lost && { resume: true }),
+        ...(resume && { resume }),
       });
       this.#taken(card, answer, reply);
       return true;

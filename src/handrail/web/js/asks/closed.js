@@ -6,7 +6,7 @@
 /** @import { IconName } from "../icons.js" */
 
 import { h } from "../dom.js";
-import { ago, moment } from "../format.js";
+import { ago, fromWhere, moment } from "../format.js";
 import { icon } from "../icons.js";
 
 /** @type {Record<string, string>} */
@@ -18,9 +18,6 @@ const OUTCOMES = {
   lost: "the process that asked has ended",
   unsent: "decided, but Claude Code ended before it was told",
 };
-
-/** @type {Record<string, string>} */
-const SURFACES = { web: "the page", cli: "a terminal", api: "a program", telegram: "Telegram", policy: "policy" };
 
 /** @param {Card} card */
 export function closedLine(card) {
@@ -53,7 +50,8 @@ function reasonOf({ said = "" }) {
 /** "Allowed by you, from the page"; "Denied by lena, from a terminal". @param {Closed} closed */
 function sentenceOf({ outcome, words = "", by = "", surface = "", mine = false }) {
   const said = words || OUTCOMES[outcome] || outcome;
-  const where = surface ? `, from ${SURFACES[surface] ?? surface}` : "";
+  const from = surface && fromWhere(surface);
+  const where = from && `, ${from}`;
   // The hub's words name who and where as `by lena (web)`.
   const spelt = surface && said.includes(`by ${by} (${surface})`) ? `by ${by} (${surface})` : `by ${by}`;
   const who = `by ${mine ? "you" : by}${where}`;

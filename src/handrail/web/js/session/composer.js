@@ -63,6 +63,8 @@ export class HandrailComposer extends HandrailElement {
   /** @type {ReturnType<typeof meters> | null} */
   #meters = null;
   #sending = false;
+  /** Whether Enter was pressed once more while a message was on its way. */
+  #sendsNext = false;
   /** When interrupting was asked for once. */
   #askedAt = -Infinity;
 
@@ -161,14 +163,15 @@ export class HandrailComposer extends HandrailElement {
       h("span", null, sure ? "Press again to interrupt" : "Interrupt"),
       !sure && h("kbd", { "aria-hidden": "true" }, "esc"),
     );
-    const words = statusWords(state);
+    const sending = this.#sending && !state?.run;
+    const words = sending ? sendingWords(state) : statusWords(state);
     if (this.#status.dataset.words !== words) {
       this.#status.dataset.words = words;
       fill(
         this.#status,
         state?.status === "needs_you"
           ? icon("bell")
-          : state?.run && h("span", { class: "spinner", "aria-hidden": "true" }),
+          : (state?.run || sending) && h("span", { class: "spinner", "aria-hidden": "true" }),
         h("span", null, words),
         h("span", { class: "num", "aria-hidden": "true" }),
       );
@@ -198,22 +201,27 @@ export class HandrailComposer extends HandrailElement {
 
   async #submit() {
     const text = this.#field.value.trim();
-    if (this.#sending || this.#field.disabled || (!text && this.#attachments.count === 0)) return;
+    if (this.#field.disabled || (!text && this.#attachments.count === 0)) return;
+    if (this.#sending) return void (this.#sendsNext = true);
     this.#sending = true;
+    this.#sendsNext = false;
+    // What is typed meanwhile is the next message; resuming a session may take a while.
+    this.#field.value = "";
     this.update();
     try {
       await this.context.commands.send(text, await this.#attachments.contents());
-      // What was typed meanwhile is the next message.
-      if (this.#field.value.trim() === text) this.#field.value = "";
       this.#attachments.clear();
-      this.page.drafts.drop(this.#draftName);
       this.dispatchEvent(new CustomEvent("sent", { bubbles: true }));
     } catch (error) {
+      this.#sendsNext = false;
+      this.#field.value = [text, this.#field.value].filter(Boolean).join("\n");
       this.#trouble.textContent = `It was not sent. ${inWords(error)}`;
       this.#trouble.hidden = false;
     }
+    this.page.drafts.set(this.#draftName, this.#field.value);
     this.#sending = false;
     this.update();
+    if (this.#sendsNext) void this.#submit();
   }
 
   /** The first time it only asks; gives whether there was something to interrupt. */
@@ -255,6 +263,11 @@ function placeholder(may, state) {
   const keys = hasKeyboard() ? "  ⏎ send · ⇧⏎ new line · / commands · @ files" : "";
   if (state?.run) return `Add to what Claude is doing…${keys}`;
   return `Message Claude…${keys}`;
+}
+
+/** @param {import("../types.js").SessionState | null} state */
+function sendingWords(state) {
+  return state?.live ? "Sending…" : "Sending… Claude Code is started first.";
 }
 
 /** What goes on, in words. @param {import("../types.js").SessionState | null} state */

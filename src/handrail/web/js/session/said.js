@@ -7,7 +7,7 @@
 /** @import { ItemContext, View } from "./items.js" */
 
 import { fill, h } from "../dom.js";
-import { counted, duration, moment, money, timeOfDay } from "../format.js";
+import { counted, duration, fromWhere, moment, money, timeOfDay } from "../format.js";
 import { setHtml } from "../html.js";
 import { icon } from "../icons.js";
 import { menuButton } from "../menu.js";
@@ -55,7 +55,7 @@ export function promptView(context) {
 
 /** Who sent it, if it was somebody else or came another way. @param {PromptRow} row @param {ItemContext} context */
 function sender({ by, surface, at }, context) {
-  const who = [by && !context.isMe(by) ? by : "", surface && surface !== "web" ? `from ${surface}` : ""]
+  const who = [by && !context.isMe(by) ? by : "", surface && surface !== "web" ? fromWhere(surface) : ""]
     .filter(Boolean)
     .join(" ");
   return h("span", { class: "num" }, [who, timeOfDay(at)].filter(Boolean).join(" · "), " ");
@@ -138,13 +138,15 @@ export function noticeView() {
   return {
     element,
     update(row) {
-      const failed = row.ok === false || row.kind === "warning";
+      // A call that was denied did not fail: somebody, or a rule, wanted it so.
+      const denied = row.type === "action" && row.title.startsWith("Denied: ");
+      const failed = !denied && (row.ok === false || row.kind === "warning");
       element.dataset.kind = row.kind;
       element.dataset.tone = failed ? "failed" : "";
       const words = row.type === "notice" ? row.text : [row.title, row.summary].filter(Boolean).join(": ");
       fill(
         element,
-        icon(failed ? "alert" : (NOTICE_ICONS[row.kind] ?? "circle")),
+        icon(failed ? "alert" : denied ? "cross" : (NOTICE_ICONS[row.kind] ?? "circle")),
         h("span", null, words),
         h("time", { class: "num", title: moment(row.at) }, timeOfDay(row.at)),
       );

@@ -57,12 +57,20 @@ export class HandrailSession extends HandrailElement {
       promptMenu: (row) => this.#promptMenu(row, commands),
       waits: (row) => this.#waits(row),
       // An answer that was just given is known here before its row says so.
-      cardOf: (row) => (row.outcome === null && this.page.home.answered.value.get(askKey(id, row.ask_id))) || row.card,
+      cardOf: (row) => this.#cardOf(askKey(id, row.ask_id), row),
       showAsk: (askId) => this.#pinned?.show(askId),
       say: (words) => this.#say(words),
       may: (role) => this.page.may(role),
       isMe: (name) => name === this.page.live.me.value?.name,
     };
+  }
+
+  /** An ask as it stands; that an answer of ours came too late is known only here. @param {string} key @param {AskRow} row */
+  #cardOf(key, row) {
+    const known = this.page.home.answered.value.get(key);
+    if (row.outcome === null) return known ?? row.card;
+    const { closed } = row.card;
+    return closed && known?.closed?.late ? { ...row.card, closed: { ...closed, late: true } } : row.card;
   }
 
   /** @param {ItemContext} context */

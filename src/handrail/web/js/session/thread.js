@@ -84,8 +84,8 @@ export class Thread {
    * @returns {Set<Chunk>} the chunks that look different now
    */
   takeTail(rows, before) {
-    const oldest = topLevel(rows)[0];
-    if (oldest !== undefined && !this.rows.has(oldest.key)) this.chunks.push(this.#newChunk([], before));
+    const shown = topLevel(rows);
+    if (shown[0] !== undefined && !this.rows.has(shown[0].key)) this.takeStretch(shown, before);
     return this.upsert(rows);
   }
 
