@@ -56,12 +56,13 @@ def test_the_matrix_is_the_same_everywhere() -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_has_every_module_and_the_type_marker(tmp_path: Path) -> None:
+def test_the_wheel_has_every_module_the_page_and_the_type_marker(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     packed = set(zipfile.ZipFile(wheel).namelist())
     source = ROOT / "src"
-    modules = {str(path.relative_to(source)) for path in (source / "handrail").rglob("*.py")}
-    assert {*modules, "handrail/py.typed"} <= packed
+    page = [path for path in (source / "handrail" / "web").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    wanted = {str(path.relative_to(source)) for path in [*(source / "handrail").rglob("*.py"), *page]}
+    assert {*wanted, "handrail/py.typed", "handrail/web/index.html", "handrail/web/js/main.js"} <= packed
     assert not [name for name in packed if name.startswith("tests")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import os
 import shlex
 import sys
@@ -22,6 +21,7 @@ from handrail.cli.settings import RunSettings
 from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import FAILED, NEEDS_YOU, QUIET, make_console
 from handrail.cli.surface import Surface, Without, make_surface
+from handrail.cli.user import user_name
 from handrail.config import Config, danger_notice, load_config
 from handrail.errors import HandrailError
 from handrail.places import Places
@@ -60,7 +60,7 @@ class _Wiring:
         self._config = config
         self._places = places
         self._surface = self._make_surface()
-        self._attachment = Attachment(self._surface, Actor(_user_name(), "terminal"))
+        self._attachment = Attachment(self._surface, Actor(user_name(), "terminal"))
 
     async def run(self) -> int:
         code = await self._attachment.run(self._work())
@@ -150,9 +150,9 @@ class _Wiring:
     async def _actor(self, opened: Opened) -> Actor:
         """Whoever answers here: for a session that lives in another process, somebody elsewhere."""
         if await opened.session.is_mine():
-            return Actor(_user_name(), "terminal")
+            return Actor(user_name(), "terminal")
         self._say(QUIET, "this session lives in another process: Ctrl-D leaves it running there")
-        return Actor(_user_name(), "attach", os.getpid())
+        return Actor(user_name(), "attach", os.getpid())
 
     def _go_on(self, row: SessionRow) -> Collection[str]:
         """The commands that go on with a session. A demo's is gone with its directory."""
@@ -164,10 +164,3 @@ class _Wiring:
         elsewhere = row.cwd != os.getcwd()
         there = f"cd {shlex.quote(row.cwd)} && " if elsewhere else ""
         return (own, f"{there}claude --resume {row.cli_session_id}")
-
-
-def _user_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user that the system has no name for
-        return f"user {os.getuid()}"

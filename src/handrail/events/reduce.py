@@ -98,6 +98,8 @@ def _on_exited(view: SessionView, event: events.ProcessExited) -> None:
     view.live.clear()
     view.hooks.clear()
     view.compacting, view.retry = False, ""
+    for task in view.running_tasks:  # whatever ran in the background went with the process
+        task.phase, task.status, task.ok, task.ended_at = "completed", "stopped", False, event.at
     if not event.expected:
         code = "" if event.exit_code is None else f" with code {event.exit_code}"
         text = f"The CLI exited{code}" + (f": {event.reason}" if event.reason else "")

@@ -157,6 +157,6 @@ class Hub:
         """The handle of a session."""
         return self.manager.session(session_id)
 
-    def login_link(self, *, role: Any = "owner", name: str = "") -> str:
+    def login_link(self, *, role: Any = "owner", name: str = "", created_by: str = "") -> str:
         """A link that lets a browser in once, within five minutes. The code is in the fragment: no server logs it."""
-        return self.logins.link(self.settings.url, role=role, name=name)
+        return self.logins.link(self.settings.url, role=role, name=name, created_by=created_by)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 
 import msgspec
 
-from handrail.server.calls import Call, Document, Nothing
+from handrail.server.calls import Call, Document
 from handrail.server.problems import Problem
 from handrail.server.roles import Role
 
@@ -137,6 +137,3 @@ def _takes_several(kind: Any) -> bool:
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     return (get_origin(kind) or kind) in (list, tuple, set, frozenset)
-
-
-NO_QUERY = Nothing()

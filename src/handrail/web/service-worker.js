@@ -6,29 +6,32 @@
 const KEPT = "handrail-shell-1";
 const SHELL = "/inbox";
 
-self.addEventListener("install", (event) => {
+/** What this script runs in. */
+const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (self));
+
+worker.addEventListener("install", (event) => {
   event.waitUntil(caches.open(KEPT).then((cache) => cache.add(SHELL)));
-  self.skipWaiting();
+  worker.skipWaiting();
 });
 
-self.addEventListener("activate", (event) => {
-  event.waitUntil(forgetOthers().then(() => self.clients.claim()));
+worker.addEventListener("activate", (event) => {
+  event.waitUntil(forgetOthers().then(() => worker.clients.claim()));
 });
 
-self.addEventListener("fetch", (event) => {
+worker.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = new URL(request.url);
-  if (request.method !== "GET" || url.origin !== self.location.origin) return;
+  if (request.method !== "GET" || url.origin !== worker.location.origin) return;
   if (request.mode === "navigate" && !url.pathname.startsWith("/api/")) event.respondWith(fresh(request, SHELL));
   else if (url.pathname.startsWith("/web/")) event.respondWith(fresh(request, request));
 });
 
-self.addEventListener("notificationclick", (event) => {
+worker.addEventListener("notificationclick", (event) => {
   event.notification.close();
   event.waitUntil(show(String(event.notification.data ?? SHELL)));
 });
 
-/** From the network; from what is kept if there is none. */
+/** From the network; from what is kept if there is none. @param {Request} request @param {RequestInfo} key */
 async function fresh(request, key) {
   const cache = await caches.open(KEPT);
   try {
@@ -47,11 +50,11 @@ async function forgetOthers() {
   await Promise.all(names.filter((name) => name !== KEPT).map((name) => caches.delete(name)));
 }
 
-/** Go to a page in a window that is there, or in a new one. */
+/** Go to a page in a window that is there, or in a new one. @param {string} path */
 async function show(path) {
-  const windows = await self.clients.matchAll({ type: "window" });
+  const windows = await worker.clients.matchAll({ type: "window" });
   const there = windows.find((each) => new URL(each.url).pathname === path) ?? windows[0];
-  if (!there) return self.clients.openWindow(path);
+  if (!there) return worker.clients.openWindow(path);
   await there.focus();
   if (new URL(there.url).pathname !== path) await there.navigate(path);
 }

@@ -16,7 +16,7 @@ from .test_sessions import code
 async def test_who_only_reads_cannot_ask_claude_code_for_what_may_hold_secrets(served: ServedHub, subtype: str) -> None:
     session = await served.session()
     for role in ("viewer", "approver"):
-        async with served.client(role) as client:  # type: ignore[arg-type]
+        async with served.client(role) as client:
             asked = await client.post(f"/api/sessions/{session.id}/control", json={"subtype": subtype})
             assert code(asked) == (403, "role_needed")
 

@@ -229,19 +229,26 @@ class HomeList:
 
 
 class Writer:
-    """Writes the journal of a session that has no CLI, behind the manager's back, as another process would."""
+    """Writes the journal of a session that has no CLI, behind the manager's back, as another process would.
 
-    def __init__(self, store: Store, session_id: str) -> None:
+    It holds the session's lock for as long as it lives: an owner without it would be taken for dead.
+    """
+
+    def __init__(self, store: Store, session_id: str, lock: SessionLock) -> None:
         self.session_id = session_id
         self._store = store
-        self._locks = os.path.join(os.path.dirname(cast("SqliteStore", store).path), "locks")
+        self._lock = lock
         self.seq = 0
 
     @classmethod
     async def begun(cls, store: Store, session_id: str = "a" * 32) -> Self:
         now = time.time()
         await store.create_session(SessionRow(id=session_id, cwd="/", created_at=now, updated_at=now, title="written"))
-        return cls(store, session_id)
+        locks = os.path.join(os.path.dirname(cast("SqliteStore", store).path), "locks")
+        return cls(store, session_id, await SessionLock.take(locks, [session_id]))
+
+    def __del__(self) -> None:
+        self._lock.release()
 
     async def write(self, events: Iterable[Event]) -> None:
         rows = []
@@ -249,11 +256,6 @@ class Writer:
             self.seq += 1
             body = encode_event(replace(event, seq=self.seq, at=float(self.seq)))
             rows.append(EventRow(seq=self.seq, at=float(self.seq), type="", body=body))
-        # An owner without the kernel's lock would be taken for dead.
-        lock = await SessionLock.take(self._locks, [self.session_id], patience=PATIENCE)
-        try:
-            lease = await self._store.acquire(self.session_id, '{"pid": 1}', now=time.time())
-            await self._store.append(lease, Batch(events=rows))
-            await self._store.release(lease)
-        finally:
-            lock.release()
+        lease = await self._store.acquire(self.session_id, '{"pid": 1}', now=time.time())
+        await self._store.append(lease, Batch(events=rows))
+        await self._store.release(lease)

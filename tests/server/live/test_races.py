@@ -114,9 +114,7 @@ async def test_events_of_a_deleted_session_end(served: Served) -> None:
 
 @pytest.mark.parametrize("after", [-1, -(2**70), 2**70])
 @pytest.mark.parametrize("form", ["events", "view"])
-async def test_a_number_that_no_event_can_have_is_refused(
-    served: Served, form: str, after: int
-) -> None:
+async def test_a_number_that_no_event_can_have_is_refused(served: Served, form: str, after: int) -> None:
     writer = await Writer.begun(served.store)
     await writer.write(said(1, 2))
     async with Client.connected(served.url) as client:

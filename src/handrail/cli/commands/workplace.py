@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import json
 import os
 import signal
@@ -22,6 +21,7 @@ from handrail.cli.commands.failures import ExitCode
 from handrail.cli.commands.references import find_session
 from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import DONE, QUIET, OutputConsole, make_console
+from handrail.cli.user import user_name
 from handrail.config import Config, load_config
 from handrail.config import Terminal as TerminalConfig
 from handrail.errors import ConfigError, HandrailError
@@ -95,11 +95,11 @@ class Workplace:
     @property
     def actor(self) -> Actor:
         """Whoever typed the command, towards a session of another process."""
-        return Actor(_user_name(), "attach", os.getpid())
+        return Actor(user_name(), "attach", os.getpid())
 
     async def actor_in(self, session: Session) -> Actor:
         """Whoever typed the command, towards this session: in this process, they sit at its terminal."""
-        return Actor(_user_name(), "terminal") if await session.is_mine() else self.actor
+        return Actor(user_name(), "terminal") if await session.is_mine() else self.actor
 
     @property
     def has_person(self) -> bool:
@@ -196,10 +196,3 @@ def _configured(places: Places) -> Config:
 def _reader_gone() -> None:
     """Whoever read the output has left: end, as programs do that a closed pipe kills."""
     raise BrokenPipeError
-
-
-def _user_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user that the system has no name for
-        return f"user {os.getuid()}"

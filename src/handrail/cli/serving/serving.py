@@ -17,6 +17,7 @@ from handrail.cli.serving.surroundings import Surroundings
 from handrail.cli.showing.amounts import count
 from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import QUIET, RUNNING, make_console
+from handrail.cli.user import user_name
 from handrail.config import Config, danger_notice, load_config
 from handrail.places import Places
 from handrail.server.auth.binding import check_binding
@@ -64,7 +65,7 @@ class _Serving:
         return 0
 
     def _announce(self, hosting: Hosting) -> None:
-        link = hosting.hub.login_link()
+        link = hosting.hub.login_link(created_by=user_name())
         announce(self._console, hosting.settings, link)
         wanted = self._given.open_browser if self._given.open_browser is not None else self._config.hub.open_browser
         if wanted and has_browser():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from handrail.errors import StoreError
+from handrail.server.auth.browsers import browser_name
 from handrail.server.auth.cookies import cleared_cookie, session_cookie, shown_cookies
-from handrail.server.auth.logins import Login
+from handrail.server.auth.logins import BROWSER
 from handrail.server.calls import Body, Call, Caller, Document, Nothing
 from handrail.server.hub import Hub
 
@@ -26,9 +27,12 @@ class LoginBody(Body, frozen=True):
 async def login(hub: Hub, call: Call[LoginBody, Nothing]) -> Document:
     """Exchange the code of a login link for a cookie."""
     redeemed = hub.logins.exchange(call.body.code, call.address)
+    name = redeemed.name
+    if name == BROWSER:
+        name = browser_name(call.headers.get("user-agent", ""), redeemed.created_by)
     try:
         row, secret = await hub.tokens.mint(
-            redeemed.name, redeemed.role, kind="browser", days=LOGIN_DAYS, created_by=redeemed.created_by
+            name, redeemed.role, kind="browser", days=LOGIN_DAYS, created_by=redeemed.created_by
         )
     except StoreError:
         hub.logins.give_back(call.body.code, redeemed)
@@ -37,7 +41,7 @@ async def login(hub: Hub, call: Call[LoginBody, Nothing]) -> Document:
     caller = Caller(name=row.name, role=redeemed.role, surface="web", token_id=row.id)
     await hub.audit.note(caller, "login.login", detail=f"token {row.id}")
     cookie = session_cookie(secret, secure=_is_secure(call.origin), max_age=LOGIN_DAYS * 86_400)
-    return Document(_me(redeemed), JSON, {"set-cookie": cookie})
+    return Document(msgspec.json.encode({"name": row.name, "role": row.role}), JSON, {"set-cookie": cookie})
 
 
 async def logout(hub: Hub, call: Call[None, Nothing]) -> Document:
@@ -57,7 +61,3 @@ async def _end_former(hub: Hub, call: Call[LoginBody, Nothing]) -> None:
 
 def _is_secure(origin: str) -> bool:
     return origin.startswith("https://")
-
-
-def _me(login: Login) -> bytes:
-    return msgspec.json.encode({"name": login.name, "role": login.role})

@@ -13,13 +13,14 @@ from handrail.server.auth.tokens import check_identity
 from handrail.server.problems import Problem
 from handrail.server.roles import Role
 
-__all__ = ["LIFETIME", "Login", "Logins"]
+__all__ = ["BROWSER", "LIFETIME", "Login", "Logins"]
 
 LIFETIME = 300.0
 """How long a code is good for, in seconds."""
 MOST_CODES = 100
 """How many codes can be open at a time; beyond that the oldest is forgotten."""
 BROWSER = "browser"
+"""The name of a login that nobody gave one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,10 +97,6 @@ class Tokens:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def has_ended(self, token_id: str) -> bool:
-        """Whether listeners were told that this token ended: asked by those who began to listen just now."""
-        return token_id in self._ended
-
     def close(self) -> None:
         """Wait for no token to expire any more."""
         for timer in self._expiries.values():

@@ -50,6 +50,7 @@ def state_of(timeline: Timeline, session: SessionRow) -> dict[str, Any]:
         "live": owner is not None,
         "owner": owner,
         "archived": session.archived,
+        "forked_from": session.forked_from,
         "queued": [_queued(item) for item in view.prompts.values() if _waits(item, view)],
         "tasks": _tasks(timeline),
         "rate_limits": [_limit(limit) for limit in view.rate_limits.values()],

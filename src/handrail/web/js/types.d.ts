@@ -300,6 +300,7 @@ export interface SessionState {
   mcp: { name: string; status: string }[];
   slash_commands: string[];
   asks: string[];
+  forked_from?: string | null;
   worktree?: string | null;
   budget?: { [key: string]: Json } | null;
 }

@@ -43,8 +43,9 @@ export function closedLine(card) {
 }
 
 /** What the person said, without the words that Claude is told in any case. @param {Closed} closed */
-function reasonOf({ said = "" }) {
-  return said?.replace(/^The user denied this(?: and stopped the turn)?(?:\.$| and says: )/, "").replace(/\n{2,}/g, "\n");
+function reasonOf({ said }) {
+  const own = (said ?? "").replace(/^The user denied this(?: and stopped the turn)?(?:\.$| and says: )/, "");
+  return own.replace(/\n{2,}/g, "\n");
 }
 
 /** "Allowed by you, from the page"; "Denied by lena, from a terminal". @param {Closed} closed */

@@ -181,7 +181,7 @@ const NUMBERS = [
 
 /** @param {Used} row */
 function sessionLink(row) {
-  const title = row.title || "Untitled session";
+  const title = row.title || "New session";
   return row.session_id ? h("a", { href: sessionPath(row.session_id) }, title) : title;
 }
 

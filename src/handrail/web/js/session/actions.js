@@ -107,6 +107,7 @@ export function actionView(context) {
     element,
     update(given) {
       row = given;
+      toggle.dataset.group = given.group;
       fill(words, toolWords(given, context.model.state.value?.cwd));
       fill(
         standing,

@@ -81,12 +81,12 @@ export class Commands {
 
   /** @param {string} name @param {boolean} enabled */
   toggleServer(name, enabled) {
-    return this.#control("mcp_toggle", { server_name: name, enabled });
+    return this.#control("mcp_toggle", { serverName: name, enabled });
   }
 
   /** @param {string} name */
   reconnectServer(name) {
-    return this.#control("mcp_reconnect", { server_name: name });
+    return this.#control("mcp_reconnect", { serverName: name });
   }
 
   /**

@@ -21,13 +21,10 @@ import { fill, h } from "../dom.js";
 export function confirmThen({ title, body, action, danger = false, run }) {
   const trouble = h("p", { class: "problem", role: "alert", hidden: true });
   const button = h("button", { class: ["primary", danger && "danger"], "data-action": "confirm" }, action);
-  const form = h(
-    "form",
-    { class: "confirm-buttons" },
-    button,
-    h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"),
-  );
-  const dialog = h("dialog", { class: "sheet", "aria-label": title }, h("h2", null, title), body, trouble, form);
+  const cancel = h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel");
+  // The fields are inside it, so that Enter in one of them does it.
+  const form = h("form", null, body, trouble, h("div", { class: "confirm-buttons" }, button, cancel));
+  const dialog = h("dialog", { class: "sheet", "aria-label": title }, h("h2", null, title), form);
   let done = false;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

@@ -24,6 +24,9 @@ const LOADED_WITHIN = 4;
 /** The height of a row that was never drawn, as a guess. */
 const ROW_PX = 34;
 
+const EMPTY = "Nothing has been said here yet. Write below what Claude is to do.";
+const FORKED = "A copy of another session: Claude knows all that was said there. Write below how it goes on here.";
+
 /** @typedef {{ box: HTMLElement, drawn: boolean, height: number, stale: boolean }} Box */
 
 export class HandrailThread extends HandrailElement {
@@ -39,7 +42,7 @@ export class HandrailThread extends HandrailElement {
   #nothing = h(
     "div",
     { class: "nothing quiet-text", hidden: true },
-    "Nothing has been said here yet. Write below what Claude is to do.",
+    EMPTY,
   );
   #column = h(
     "div",
@@ -85,6 +88,7 @@ export class HandrailThread extends HandrailElement {
       this.#streaming.show(this.model.writing, changes.blocks);
       this.#drawNear();
     });
+    this.#nothing.textContent = this.model.state.value?.forked_from ? FORKED : EMPTY;
     this.#nothing.hidden = this.model.state.value === null || this.model.thread.chunks.length > 0;
     if (!this.#keeper?.following) this.#news += changes.news;
     this.#showPill();
