@@ -18,6 +18,8 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 REAL_CLI_TIMEOUT = 300
+IN_MEMORY = "/dev/shm"
+ROOM = 4 * 1024**3
 SLOW_TO_COLLECT = {HERE / "browser": "browser", HERE / "server" / "test_schemathesis.py": "slow"}
 """Tests that all have this marker, and take seconds to be collected: Schemathesis makes up its requests then."""
 
@@ -29,6 +31,23 @@ settings.load_profile("handrail")
 def pytest_addoption(parser: pytest.Parser) -> None:
     described = "percentage of each property's examples to try; `make check` tries some of them, `make test` all"
     parser.addoption("--examples", type=int, default=100, help=described)
+    described = "keep temporary files in memory, if there is room; `make check` does, `make test` uses the disk"
+    parser.addoption("--in-memory", action="store_true", help=described)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("in_memory") and can_hold_files(IN_MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", IN_MEMORY)
+
+
+def can_hold_files(directory: str) -> bool:
+    """Whether it has room for what the tests write, and lets them start the programs among that."""
+    try:
+        found = os.statvfs(directory)
+    except FileNotFoundError:  # Linux has it, and not everywhere
+        return False
+    has_room = found.f_bavail * found.f_frsize > ROOM
+    return has_room and not found.f_flag & os.ST_NOEXEC and os.access(directory, os.W_OK)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -19,13 +19,14 @@ from markdown_it import MarkdownIt
 
 from handrail.events import model as e
 from handrail.events.codec import decode_event
+from handrail.events.endings import run_error, was_interrupted
 from handrail.protocol import descriptions as d
 from handrail.protocol.asks import Ask
 from handrail.sessions.ask_records import ask_record
 from handrail.sessions.exporting.html import export_html
 from handrail.sessions.exporting.jsonl import export_jsonl
 from handrail.sessions.exporting.markdown import export_markdown
-from handrail.sessions.exporting.noise import is_any_hook, run_error, was_interrupted
+from handrail.sessions.exporting.noise import is_any_hook
 from handrail.sessions.exporting.safe_markdown import fence, safe_markdown
 from handrail.sessions.exporting.story import Call, Message, Remark, RunStart, tell
 from handrail.sessions.exporting.words import LONGEST

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from handrail.cli.showing.summary import Ending
 from handrail.cli.surface import View
+from handrail.events.endings import run_error, was_interrupted
 from handrail.events.model import Completed, Event, Prompt, Started
-from handrail.sessions.exporting.noise import run_error, was_interrupted
 
 __all__ = ["Account"]
 

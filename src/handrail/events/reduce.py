@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from handrail.events import model as events
+from handrail.events.endings import was_interrupted
 from handrail.events.model import Delta, Event, Meta
 from handrail.events.view import (
     ActionItem,
@@ -80,6 +81,7 @@ def _on_completed(view: SessionView, event: events.Completed) -> None:
         view.runs.append(run)
     run.ended_at = event.at
     run.ok, run.answer, run.error = event.ok, event.answer, event.error
+    run.interrupted = was_interrupted(event)
     run.cost_usd, run.duration_ms, run.num_turns, run.usage = (
         event.cost_usd,
         event.duration_ms,

@@ -156,6 +156,8 @@ class RunItem(msgspec.Struct, kw_only=True, omit_defaults=True):
     cause: str = ""
     messages: tuple[str, ...] = ()
     ok: bool | None = None
+    interrupted: bool = False
+    """Whether somebody stopped it, and nothing else went wrong."""
     answer: str = ""
     error: str | None = None
     cost_usd: float = 0.0
@@ -249,7 +251,7 @@ class SessionView:
             return "needs_you"
         if self.run is not None:
             return "running"
-        failed = bool(self.runs) and self.runs[-1].ok is False
+        failed = bool(self.runs) and self.runs[-1].ok is False and not self.runs[-1].interrupted
         if self.exited:
             return "failed" if failed and not self.exit_was_expected else "stopped"
         return "failed" if failed else "idle"

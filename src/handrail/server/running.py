@@ -11,7 +11,8 @@ import logging
 import socket
 import ssl
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -19,6 +20,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from handrail.errors import HandrailError
 from handrail.server.auth.requests import UNIX_PREFIX
+from handrail.server.live.compression import SharedDeflateFactory
 from handrail.sessions.owning.owner_peer import peer_of
 
 if TYPE_CHECKING:
@@ -52,7 +54,11 @@ class HttpProtocol(H11Protocol):
 
 
 class LiveProtocol(WebSocketsSansIOProtocol):
-    """The same for WebSockets."""
+    """The same for WebSockets, whose messages are compressed once for all of them."""
+
+    def __init__(self, *args: Any, compression: SharedDeflateFactory, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn.available_extensions = [compression]
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -73,7 +79,8 @@ class HubServer:
         config = uvicorn.Config(
             app,
             http=HttpProtocol,
-            ws=LiveProtocol,
+            ws=cast("Any", partial(LiveProtocol, compression=SharedDeflateFactory())),
+            ws_per_message_deflate=False,  # it would compress for each socket by itself
             ws_max_size=LONGEST_MESSAGE,
             lifespan="off",
             log_config=None,

@@ -14,6 +14,7 @@ from uuid import uuid4
 import msgspec
 
 from handrail.errors import HandrailError, SessionError, SessionNotLive, StoreError
+from handrail.events.endings import was_interrupted
 from handrail.events.model import Completed, Event, ModelChanged, SessionRekeyed, Started, Titled
 from handrail.protocol.asks import Allow, Ask
 from handrail.protocol.control import Interrupt
@@ -353,8 +354,8 @@ class Engine:
                     self._rekey(resume)
                 case ModelChanged(model=model):
                     self.journal.add(session={"model": model})
-                case Completed(ok=ok):
-                    self._last_ok = ok
+                case Completed():
+                    self._last_ok = item.ok or was_interrupted(item)
         self._follow_up()
         self._update()
 

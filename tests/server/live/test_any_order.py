@@ -216,3 +216,36 @@ def _untitled(row: dict[str, Any]) -> dict[str, Any]:
 
 AnyOrder.TestCase.settings = settings(max_examples=50, stateful_step_count=40)
 TestAnyOrder = AnyOrder.TestCase
+
+
+async def test_looking_for_a_session_goes_on_though_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be bringing the journal of a dead owner to its end."""
+    make_small(monkeypatch)
+    begun, may_end = asyncio.Event(), asyncio.Event()
+    ended: list[str] = []
+
+    async def is_live(self: object) -> bool:
+        begun.set()
+        try:
+            await may_end.wait()
+        except asyncio.CancelledError:
+            ended.append("interrupted")
+            raise
+        ended.append("done")
+        return False
+
+    monkeypatch.setattr("handrail.server.live.channel.GRACE", 0.0)
+    room = Room()
+    monkeypatch.setattr(type(room.session("s1")), "is_live", is_live)
+    person = await room.come("events", 0)
+    await begun.wait()
+    room.add(e.Text(block="b", text="stored, and not told: the channel looks for it elsewhere"))
+    await room.journal.stored()
+    async with asyncio.timeout(10):
+        while len(person.events) < 1:
+            await person.catch_up()
+            await asyncio.sleep(0.001)
+    assert ended == []
+    may_end.set()
+    await room.close()
+    assert ended == ["done"]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from handrail.cli.commands.ask_list import ask_words
 from handrail.cli.commands.failures import ExitCode
 from handrail.cli.showing.style import FAILED, NEEDS_YOU
+from handrail.events.endings import was_interrupted
 from handrail.events.model import AskOpened, Completed
 from handrail.sessions.ask_records import ask_of
-from handrail.sessions.exporting.noise import was_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -14,9 +14,9 @@ from handrail.cli.showing.amounts import cost, count, duration
 from handrail.cli.showing.layout import Hanging, Indented
 from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import DONE, FAILED, MARKS, NEEDS_YOU, PLAN, QUIET, RUNNING, exact, markdown, prose
+from handrail.events.endings import was_interrupted
 from handrail.events.model import AskClosed, AskOpened, Completed, Event, Prompt, Started, Thinking
 from handrail.sessions.exporting.decisions import verdict
-from handrail.sessions.exporting.noise import was_interrupted
 from handrail.sessions.exporting.sections import Code, Lines, Prose, call_line
 from handrail.sessions.exporting.story import Asked, Call, Item, Message, Remark, RunEnd, RunStart, Speech, tell
 

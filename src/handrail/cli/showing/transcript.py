@@ -17,7 +17,7 @@ from handrail.cli.showing.speech import Speech
 from handrail.cli.showing.style import DONE, FAILED, NEEDS_YOU, QUIET, RUNNING
 from handrail.cli.showing.summary import Ending, render_ending, render_footer, render_resume
 from handrail.events import model as e
-from handrail.sessions.exporting.noise import run_error, was_interrupted
+from handrail.events.endings import run_error, was_interrupted
 
 __all__ = ["Style", "TerminalView"]
 

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from handrail.events import model as e
+from handrail.events.endings import run_error, was_interrupted
 from handrail.events.reduce import reduce
 from handrail.events.view import (
     ActionItem,
@@ -29,7 +30,6 @@ from handrail.events.view import (
 from handrail.server.live import rows as r
 from handrail.server.live.call_summaries import group_of
 from handrail.server.live.light import light_event
-from handrail.sessions.exporting.noise import run_error, was_interrupted
 
 __all__ = ["Timeline", "Window"]
 

@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from handrail.events.endings import run_error
 from handrail.events.model import Event, Thinking
 from handrail.events.resume import resume_line
 from handrail.policy.describing.visible import one_line
@@ -19,7 +20,6 @@ from handrail.rendering.palette import NAMED, palette_css
 from handrail.rendering.pictures import picture_html
 from handrail.rendering.prose import prose_html
 from handrail.sessions.exporting.decisions import ask_heading, ask_sections, verdict
-from handrail.sessions.exporting.noise import run_error
 from handrail.sessions.exporting.remarks import Tone
 from handrail.sessions.exporting.sections import (
     Code,

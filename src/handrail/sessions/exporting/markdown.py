@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from typing import Any
 
+from handrail.events.endings import run_error
 from handrail.events.model import Event, Thinking
 from handrail.events.resume import resume_line
 from handrail.policy.describing.visible import one_line, visible
 from handrail.rendering.amounts import size
 from handrail.rendering.ansi import plain_output
 from handrail.sessions.exporting.decisions import ask_heading, ask_sections, verdict
-from handrail.sessions.exporting.noise import run_error
 from handrail.sessions.exporting.remarks import Tone
 from handrail.sessions.exporting.safe_markdown import fence, longest_backticks, safe_markdown
 from handrail.sessions.exporting.sections import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from handrail.events.endings import was_interrupted
 from handrail.events.model import Completed
 from handrail.rendering.amounts import count
-from handrail.sessions.exporting.noise import was_interrupted
 from handrail.store.base import SessionRow
 
 __all__ = ["clock", "cost", "duration", "iso", "moment", "run_summary", "shortened", "title_of"]

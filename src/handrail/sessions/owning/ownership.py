@@ -11,6 +11,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -87,6 +88,7 @@ class Ownership:
         If its last owner died, its processes are ended and its journal is brought to an honest end first.
         """
         lock = await self._locked(row, patience)
+        before, lease = row, None
         try:
             before = await self._store.get_session(row.id) or row
             # By force: whoever was the owner before does not hold the lock any more, so it is gone.
@@ -100,6 +102,10 @@ class Ownership:
                 await recover(self._store, before, journal)
         except BaseException:
             feed.rest()
+            if lease is not None and before.owner is None:
+                # Nothing has happened: whoever looks next must not take this for an owner that died.
+                with suppress(StoreError):
+                    await self._store.release(lease)
             lock.release()
             raise
         return Owned(journal, lock, self._store)
