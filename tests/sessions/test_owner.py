@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -379,8 +380,15 @@ async def test_a_link_that_hears_nonsense_ends_every_call(impostor: Callable[[by
 # ------------------------------------------------------------ where it listens
 
 
-async def test_the_socket_is_private_and_is_removed(tmp_path: Path, sessions: Sessions) -> None:
-    runtime = tmp_path / "run"
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A directory with a path that is short enough for sockets, wherever temporary files are."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        yield Path(directory)
+
+
+async def test_the_socket_is_private_and_is_removed(short_path: Path, sessions: Sessions) -> None:
+    runtime = short_path / "run"
     runtime.mkdir(mode=0o755)
     async with OwnerServer(str(runtime), sessions) as server:
         assert stat.S_IMODE(os.stat(server.address).st_mode) == 0o600
@@ -415,9 +423,9 @@ async def test_an_owner_that_was_never_there_is_recognised_at_once(tmp_path: Pat
 
 
 async def test_the_sockets_of_dead_owners_are_removed_and_those_of_the_living_stay(
-    tmp_path: Path, sessions: Sessions
+    short_path: Path, sessions: Sessions
 ) -> None:
-    runtime = tmp_path / "run"
+    runtime = short_path / "run"
     runtime.mkdir()
     stale = runtime / "owner-1-dead.sock"
     with socket.socket(socket.AF_UNIX) as dead:

@@ -13,7 +13,7 @@ import pytest
 from handrail.errors import SessionError
 from handrail.sessions.owning.reaping import process_started, reap
 from handrail.store.base import StartRow
-from handrail.transports.process_tree import MARKER_VARIABLE, Process, marked_environment, new_marker
+from handrail.transports.process_tree import MARKER_VARIABLE, Process, marked_environment, new_marker, system_processes
 
 SLEEP = "import time; time.sleep(600)"
 
@@ -45,6 +45,12 @@ class Tree:
         )
         self.started = process_started(self.process.pid)
         self.pids = [self.process.pid]
+        while self.process.poll() is None and not self._is_marked():
+            pass  # for a moment after it was started, a process has no environment to look at
+
+    def _is_marked(self) -> bool:
+        process = system_processes().table().get(self.process.pid)
+        return process is not None and self.marker in process.markers
 
     def read_pids(self) -> list[int]:
         assert self.process.stdout is not None
