@@ -12,7 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 OLDEST = (3, 11)
-UNIT_TESTS = ["-p", "no:schemathesis", "--examples", "20", "-m", "not slow and not real_cli and not browser"]
+UNIT_TESTS = ["-p", "no:schemathesis", "--in-memory", "--examples", "20"]
+UNIT_TESTS += ["-m", "not slow and not real_cli and not browser"]
 EXTRAS = ".[mcp,uvloop,dev]"
 
 

@@ -176,8 +176,9 @@ export class HandrailApp extends HandrailElement {
   /** @param {Connection} state */
   #connectionChanged(state) {
     const before = this.#before;
+    const wasIn = before !== "connecting";
     this.#before = state;
-    if (state === "signed_out") return this.#signedOut ? undefined : this.#showLogin(before === "connecting" ? "" : SIGNED_OUT);
+    if (state === "signed_out") return this.#signedOut ? undefined : this.#showLogin(wasIn ? SIGNED_OUT : "");
     if (state === "lost") return this.#say("Reconnecting…, nothing is lost", { stays: true });
     if (state === "catching_up") return this.#say("Connected again, catching up…", { stays: true });
     if (before === "lost" || before === "catching_up") return this.#say("Caught up", { done: true });

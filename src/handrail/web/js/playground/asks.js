@@ -80,9 +80,9 @@ const KINDS = [
         blocks: PLAN,
       },
       plan_choices: [
-        { id: "accept_edits", label: "Approve · accept edits", needs: null, answer: { type: "plan" } },
-        { id: "ask", label: "Approve · ask for each edit", needs: null, answer: { type: "plan" } },
-        { id: "revise", label: "Revise", needs: "feedback", answer: { type: "plan" } },
+        { id: "accept-edits", label: "accept edits", needs: null, answer: { type: "approve_plan", mode: "acceptEdits" } },
+        { id: "ask-edits", label: "ask for each edit", needs: null, answer: { type: "approve_plan", mode: "default" } },
+        { id: "outline", label: "outline first", needs: null, answer: { type: "outline_plan" } },
       ],
     },
   },
