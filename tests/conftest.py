@@ -71,6 +71,7 @@ def pytest_collection() -> Generator[None, None, None]:
     gc.disable()
     yield
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
     gc.enable()
 
 

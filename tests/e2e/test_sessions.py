@@ -153,7 +153,7 @@ async def test_what_was_said_before_an_interruption_is_kept(world: World, observ
 
 
 async def test_a_cli_that_is_killed_ends_its_run(world: World) -> None:
-    async with world.managed([bash("sleep 100 # job"), "Back."]) as here:
+    async with world.managed([bash("tail -f /dev/null # a sleep would be refused"), "Back."]) as here:
         session = await here.start(permission_mode="bypassPermissions", dangerously_skip_permissions=True)
         uuid = await session.send("Wait")
         await next_event(session, Action)
