@@ -195,7 +195,8 @@ async def test_event_loops_in_several_threads_share_a_store(tmp_path: Path) -> N
         store.watch(lambda session_id, last_seq: woken.append((session_id, last_seq)))
         assert await asyncio.to_thread(asyncio.run, elsewhere()) == [1]
         await store.append(lease, batch_of(2))
-        assert woken == [("s1", 1), ("s1", 2)]
+        # That the session was made may be told once more, by the look at what other processes did.
+        assert [told for told in woken if told != ("s1", 0)] == [("s1", 1), ("s1", 2)]
 
 
 async def test_a_watcher_on_a_loop_that_is_gone_does_no_harm(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ logger = logging.getLogger("handrail.server")
 
 BACKLOG = 512
 LONGEST_MESSAGE = 1024 * 1024
+LONGEST_HEAD = 128 * 1024
+"""Of a request: its line and headers. The longest query that the API takes fits, each character written as twelve."""
 PATIENCE_WITH_REQUESTS = 10
 BETWEEN_LOOKS = 0.005
 
@@ -82,6 +84,7 @@ class HubServer:
             ws=cast("Any", partial(LiveProtocol, compression=SharedDeflateFactory())),
             ws_per_message_deflate=False,  # it would compress for each socket by itself
             ws_max_size=LONGEST_MESSAGE,
+            h11_max_incomplete_event_size=LONGEST_HEAD,
             lifespan="off",
             log_config=None,
             access_log=False,

@@ -56,7 +56,7 @@ class PolicyQuery(Query, frozen=True):
 class TypedCallQuery(PolicyQuery, frozen=True, kw_only=True):
     """A call as people type it."""
 
-    call: Annotated[str, Meta(min_length=1, max_length=20_000, examples=["Bash(git push)"])]
+    call: Annotated[str, Meta(min_length=1, max_length=5000, examples=["Bash(git push)"])]
     mode: PermissionMode = "default"
 
 
