@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import httpx2
 import pytest
@@ -65,6 +67,22 @@ async def test_a_call_is_explained(served: ServedHub) -> None:
 async def test_what_is_no_call_is_told(served: ServedHub, call: str) -> None:
     async with served.client("viewer") as client:
         assert await told(await client.get("/api/policy/explain", params={"call": call})) == (422, "invalid_policy")
+
+
+async def test_the_longest_call_that_may_be_typed_is_answered(served: ServedHub) -> None:
+    """Written in an address it is twelve times as long, and comes in pieces."""
+    query = urlencode({"call": "\N{GRINNING FACE}" * 5000, "cwd": "/" + "\N{GRINNING FACE}" * 4095})
+    address = urlsplit(served.url)
+    head = f"GET /api/policy/explain?{query} HTTP/1.1\r\nhost: {address.netloc}\r\n"
+    head += f"authorization: Bearer {served.tokens['viewer']}\r\n\r\n"
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    for start in range(0, len(head), 10_000):
+        writer.write(head[start : start + 10_000].encode())
+        await writer.drain()
+        await asyncio.sleep(0)
+    assert await reader.readline() == b"HTTP/1.1 403 Forbidden\r\n", "the directory is outside of the roots"
+    writer.close()
+    await writer.wait_closed()
 
 
 async def test_rules_are_written_and_taken_out_again(served: ServedHub) -> None:
