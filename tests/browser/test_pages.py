@@ -30,6 +30,7 @@ async def test_the_demo_is_played_from_the_empty_page(real: OpenHub, cli: Claude
         await ada.page.get_by_role("menuitemradio", name="ask for each edit").click()
         await ada.act("allow").click()
         await expect(ada.card.locator(".ask-file")).to_contain_text("greet.sh")
+        await expect(ada.card.locator("tr.added")).to_contain_text("Good to see you")
         await ada.act("allow").click()
         await expect(ada.card.locator(".ask-code")).to_contain_text("greet.sh")
         await ada.act("allow").click()

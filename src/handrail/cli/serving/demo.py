@@ -9,37 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from handrail.cli.demo import (
-    BRIEF_LINE,
-    DECLINED,
-    OLD_LINE,
-    PROMPT,
-    QUESTION,
-    SCRIPT,
-    SCRIPT_NAME,
-    TRY_IT,
-    WARM_LINE,
-    prepare,
-)
+from handrail.cli.demo_story import PROMPT, DemoStory, prepare
 from handrail.errors import CLINotFound, HandrailError
 from handrail.protocol.options import Options
 from handrail.sessions.asks import Actor
 from handrail.sessions.manager import Manager
 from handrail.sessions.session import Session
 from handrail.store.base import SessionFilter
-from handrail.testing import simulated as sim
 from handrail.testing.cli_sandbox import isolated_env
 from handrail.testing.model import ScriptedModel
-from handrail.testing.model_request import ModelRequest
-from handrail.testing.replies import Reply, ReplyLike, ScriptEntry, Text, Thinking, ToolUse
 from handrail.testing.simulated import SimulatedCLI
 from handrail.transports.discovery import find_cli
 
@@ -48,26 +33,7 @@ __all__ = ["HubDemo"]
 TITLE = "Demo: make greet.sh friendlier"
 ACTOR = Actor("demo", "python")
 
-THOUGHT = "A greeting can be friendly in more than one way. I should look at the script, then ask which."
-FIRST = "I'll look at the script first."
-THEN = "It is short and rather formal. Which way shall I take it?"
-PLANNED = "Good. This is what I would do:"
-PLAN = """# A friendlier greeting
-
-1. Change the one line of `greet.sh` that greets.
-2. Run it once, to see that it works.
-
-| file | what changes |
-|---|---|
-| `greet.sh` | one line |
-
-Nothing else is touched.
-"""
-NOW_EDIT = "One line changes:"
-NOW_TRY = "Now let me run it."
-SUMMARY = """`greet.sh` has its new greeting, and it runs.
-
-You just saw the ways in which a session can **need you**:
+LESSON = """You just saw the ways in which a session can **need you**:
 
 - a *question*, answered with a click or in your own words;
 - a *plan*, to approve, comment on or edit;
@@ -84,7 +50,7 @@ class HubDemo:
     def __init__(self, manager: Manager, *, cli_path: str | None = None, pace: float = 0.02) -> None:
         self._manager = manager
         self._cli_path = cli_path
-        self._pace = pace
+        self._story = DemoStory(lesson=LESSON, pace=pace, with_plan=True)
         self._directory = os.path.join(manager.places.state, "demos")
         self._stack = AsyncExitStack()
 
@@ -131,7 +97,7 @@ class HubDemo:
 
     async def _real(self, cli: str, directory: Path, project: Path) -> Session:
         async with AsyncExitStack() as attempt:
-            model = await attempt.enter_async_context(ScriptedModel(_script(project, self._pace)))
+            model = await attempt.enter_async_context(ScriptedModel(self._story.script(project)))
             # Whatever else is in the environment is emptied: nothing of the user's may reach the demo.
             env = {**dict.fromkeys(os.environ, ""), **isolated_env(directory / "home", model)}
             options = Options(
@@ -147,74 +113,6 @@ class HubDemo:
         return session
 
     async def _simulated(self, directory: Path, project: Path) -> Session:
-        cli = SimulatedCLI(_simulation(project, self._pace), directory=directory)
+        cli = SimulatedCLI(self._story.simulation(project), directory=directory)
         options = Options(cwd=project, cli_path=str(cli.path), permission_mode="plan")
         return await self._manager.start(options, title=f"{TITLE} (simulated)")
-
-
-# ---------------------------------------------------------------- for the real CLI
-
-
-def _script(project: Path, pace: float) -> list[ScriptEntry]:
-    """What the model says. It sees what became of each call, and stops where something was denied."""
-    path = str(project / SCRIPT_NAME)
-
-    def reply(*blocks: Text | Thinking | ToolUse) -> Reply:
-        return Reply(*blocks, deltas=30, delta_delay=pace) if pace else Reply(*blocks)
-
-    def unless_denied(make: Callable[[ModelRequest], Reply]) -> Callable[[ModelRequest], ReplyLike]:
-        return lambda request: reply(Text(DECLINED)) if _denied(request) else make(request)
-
-    def edit(request: ModelRequest) -> Reply:
-        line = BRIEF_LINE if "Briefly" in str(request.messages) else WARM_LINE
-        change = {"file_path": path, "old_string": OLD_LINE, "new_string": line}
-        return reply(Text(NOW_EDIT), ToolUse("Edit", change))
-
-    return [
-        reply(Thinking(THOUGHT), Text(FIRST), ToolUse("Read", {"file_path": path})),
-        reply(Text(THEN), ToolUse("AskUserQuestion", QUESTION)),
-        unless_denied(lambda request: reply(Text(PLANNED), ToolUse("ExitPlanMode", {"plan": PLAN}))),
-        unless_denied(edit),
-        unless_denied(lambda request: reply(Text(NOW_TRY), ToolUse("Bash", TRY_IT))),
-        unless_denied(lambda request: reply(Text(SUMMARY))),
-    ]
-
-
-def _denied(request: ModelRequest) -> bool:
-    return any(result.get("is_error") for result in request.tool_results.values())
-
-
-# ---------------------------------------------------------------- for the simulated CLI
-
-
-def _simulation(project: Path, pace: float) -> list[sim.Step]:
-    """The same session. A simulation runs nothing, so it cannot take notice of the answers."""
-    path = str(project / SCRIPT_NAME)
-    numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(SCRIPT.splitlines(), start=1))
-    change = {"file_path": path, "old_string": OLD_LINE, "new_string": WARM_LINE}
-
-    def say(text: str) -> sim.Step:
-        return sim.say(text, pause=pace)
-
-    def tool(name: str, fields: dict[str, Any], output: str, *, ask: bool = True) -> sim.Step:
-        return (
-            sim.tool(name, fields, output=output, ask=ask, suggestions=[])
-            if ask
-            else sim.tool(name, fields, output=output, ask=False)
-        )
-
-    return [
-        sim.turn(
-            say(FIRST),
-            tool("Read", {"file_path": path}, numbered, ask=False),
-            say(THEN),
-            tool("AskUserQuestion", QUESTION, "The questions were answered."),
-            say(PLANNED),
-            tool("ExitPlanMode", {"plan": PLAN}, "The plan was approved."),
-            say(f"{NOW_EDIT} (a simulation takes the warm one, whatever you chose)"),
-            tool("Edit", change, f"{path} was changed."),
-            say(NOW_TRY),
-            tool("Bash", TRY_IT, "Hello, World! Good to see you."),
-            say(SUMMARY.replace("has its new greeting, and it runs", "has its new greeting, in this simulation")),
-        )
-    ]
