@@ -7,6 +7,7 @@
     │   └── ControlExpired         the CLI did not answer before the deadline
     ├── LaunchError                the CLI could not be started
     │   ├── CLINotFound            there is no `claude` where Handrail looked
+    │   ├── DialRefused            this `claude` connects to no server of ours (`--sdk-url`)
     │   └── InvalidOptions         the options contradict each other
     ├── DecisionRefused            an answer to an ask was not taken: the ask is as it was
     │   ├── AlreadyDecided         somebody was faster: who, and when
@@ -25,6 +26,10 @@
     │   ├── SessionBusy            another process owns it and cannot be reached
     │   ├── SessionNotLive         no CLI runs for it: resume it first
     │   └── SessionLimit           as many sessions run, or restarts happened, as are allowed
+    ├── HostError                  a host cannot be had, or not do this now
+    │   ├── HostNotFound           there is no such host
+    │   ├── HostAway               it is not connected: what runs there goes on
+    │   └── HostRefused            its owner does not let the hub do this there
     ├── StoreError                 the journal cannot be written or read: the message says what to do
     │   ├── StoreUnavailable       the place is read-only, missing, on a network, or not ours
     │   ├── StoreFull              the disk is full: nothing that was stored is lost
@@ -32,7 +37,8 @@
     │   ├── StoreCorrupt           the database is damaged
     │   ├── StoreTooNew            a newer Handrail wrote it
     │   ├── LeaseHeld              somebody else owns the session's journal
-    │   └── Fenced                 this owner was replaced: it may not append any more
+    │   ├── Fenced                 this owner was replaced: it may not append any more
+    │   └── CopyDiverged           the copy of a session has another past than the session itself
     ├── MessageDropped             the CLI dropped a message unanswered (cancelled, discarded or refused it)
     └── ProcessError               the CLI is gone
         ├── ProcessExited          it exited by itself: exit code and the end of stderr are in the message
@@ -55,9 +61,15 @@ __all__ = [
     "ControlError",
     "ControlExpired",
     "ControlRefused",
+    "CopyDiverged",
     "DecisionRefused",
+    "DialRefused",
     "Fenced",
     "HandrailError",
+    "HostAway",
+    "HostError",
+    "HostNotFound",
+    "HostRefused",
     "InvalidOptions",
     "InvalidPolicy",
     "InvalidRule",
@@ -128,6 +140,10 @@ class LaunchError(HandrailError):
 
 class CLINotFound(LaunchError):
     """There is no `claude` executable where Handrail looked."""
+
+
+class DialRefused(LaunchError):
+    """This CLI connects to no server but its vendor's; the message says what to use instead."""
 
 
 class InvalidOptions(LaunchError):
@@ -211,6 +227,22 @@ class SessionLimit(SessionError):
     """A limit that was set for sessions is reached."""
 
 
+class HostError(HandrailError):
+    """A host cannot be had, or not do this now."""
+
+
+class HostNotFound(HostError):
+    """There is no such host."""
+
+
+class HostAway(HostError):
+    """The host is not connected. What runs there goes on, and is told when it is back."""
+
+
+class HostRefused(HostError):
+    """The owner of the host does not let the hub do this there."""
+
+
 class StoreError(HandrailError):
     """The journal cannot be written or read. What was stored before is not lost."""
 
@@ -245,6 +277,10 @@ class LeaseHeld(StoreError):
 
 class Fenced(StoreError):
     """This owner was replaced by another and may not append any more."""
+
+
+class CopyDiverged(StoreError):
+    """A copy of a host's session has events that are not those of the host: it lost its own and went on without."""
 
 
 class MessageDropped(HandrailError):

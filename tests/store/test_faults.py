@@ -177,7 +177,7 @@ async def test_the_log_of_a_damaged_database_is_left_alone(tmp_path: Path) -> No
 
 async def test_pages_that_are_damaged_later(tmp_path: Path) -> None:
     path = tmp_path / "handrail.db"
-    await with_events(path, 5000)
+    await with_events(path, 8000)
     half = path.stat().st_size // 2
     with path.open("r+b") as file:
         file.seek(half)

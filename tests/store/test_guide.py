@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from handrail import errors
-from handrail.store.appending import SEARCHABLE
 from handrail.store.artefacts import LARGE
 from handrail.store.base import Retention
+from handrail.store.journal_writing import SEARCHABLE
 from handrail.store.sqlite import BETWEEN_LOOKS, LOCK_TIMEOUT
 from handrail.store.upkeep import DEAD_TOKENS_DAYS, REPLIES_DAYS
 

@@ -222,10 +222,10 @@ async def test_a_size_cap_takes_frames_first_then_archived_sessions_and_nothing_
         roomy = await store.prune(Retention(frames_days=None, max_bytes=100_000_000), now=NOW)
         assert (roomy.frames, roomy.sessions) == (0, 0)
         assert await left() == everything
-        await store.prune(Retention(frames_days=None, max_bytes=950_000), now=NOW)
+        await store.prune(Retention(frames_days=None, max_bytes=1_010_000), now=NOW)
         assert all(frames == 0 for _, frames in (await left()).values())
         assert {name: events for name, (events, _) in (await left()).items()} == dict.fromkeys(everything, 20)
-        pruned = await store.prune(Retention(frames_days=None, max_bytes=680_000), now=NOW)
+        pruned = await store.prune(Retention(frames_days=None, max_bytes=740_000), now=NOW)
         assert pruned.sessions == 1
         assert (await left()).keys() == {"middle", "latest"}
         await store.prune(Retention(frames_days=None, max_bytes=1), now=NOW)

@@ -8,7 +8,7 @@ import msgspec
 
 __all__ = ["AccessStore", "AuditRow", "KeptReply", "TokenKind", "TokenRow"]
 
-TokenKind: TypeAlias = Literal["browser", "program"]
+TokenKind: TypeAlias = Literal["browser", "program", "ingress"]
 
 
 class TokenRow(msgspec.Struct, frozen=True, kw_only=True):

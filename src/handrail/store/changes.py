@@ -10,7 +10,7 @@ from typing import TypeVar
 from handrail.store.watching import Changed
 from handrail.store.writer import Operation
 
-__all__ = ["Change", "changes_after", "forget_gone", "last_number", "next_number"]
+__all__ = ["Change", "changes_after", "forget_gone", "last_number", "mark_changed", "mark_gone", "next_number"]
 
 T = TypeVar("T")
 
@@ -31,9 +31,9 @@ class Change(Operation[T]):
         result = self._function(connection)
         last_seq = _last_seq(connection, self._session_id)
         if last_seq is not None:
-            _mark_changed(connection, self._session_id, self.number)
+            mark_changed(connection, self._session_id, self.number)
         elif existed:
-            _mark_gone(connection, self._session_id, self.number)
+            mark_gone(connection, self._session_id, self.number)
         else:
             return result
         self._changed = Changed(self._session_id, last_seq or 0, self.number)
@@ -43,11 +43,11 @@ class Change(Operation[T]):
         return self._changed
 
 
-def _mark_changed(connection: sqlite3.Connection, session_id: str, number: int) -> None:
+def mark_changed(connection: sqlite3.Connection, session_id: str, number: int) -> None:
     connection.execute("UPDATE sessions SET changed = ? WHERE id = ?", (number, session_id))
 
 
-def _mark_gone(connection: sqlite3.Connection, session_id: str, number: int) -> None:
+def mark_gone(connection: sqlite3.Connection, session_id: str, number: int) -> None:
     connection.execute(
         "INSERT INTO gone VALUES (?, ?) ON CONFLICT (session_id) DO UPDATE SET changed = excluded.changed",
         (session_id, number),

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from handrail.errors import AlreadyDecided, AskClosed, DecisionRefused, StaleDigest
+from handrail.errors import AlreadyDecided, AskClosed, DecisionRefused, StaleDigest, StoreError
 from handrail.store.artefacts import fetcher, unpack
 from handrail.store.base import AskRow, AskRowState, DecisionRow, MessageRow, MessageState, Waiting
+from handrail.store.changes import Change
 from handrail.store.reading import snapshot
 from handrail.store.rows import SESSION_COLUMNS, placeholders, session_of
 
-__all__ = ["decide", "find_asks", "get_ask", "read_asks", "read_messages", "read_waiting"]
+__all__ = [
+    "ASK_COLUMNS",
+    "MESSAGE_COLUMNS",
+    "Decide",
+    "ask_of",
+    "find_asks",
+    "get_ask",
+    "message_of",
+    "read_asks",
+    "read_messages",
+    "read_waiting",
+]
 
-_ASK_COLUMNS = (
+ASK_COLUMNS = (
     "session_id, id, kind, digest, title, body, cuts, opened_at, "
     "state, answer, decided_by, surface, decided_at, closed_at"
 )
+MESSAGE_COLUMNS = "uuid, content, cuts, at, state, sent_by, surface"
 _WAIT = """
     state IN ('pending', 'lost', 'unsent') AND (
         state = 'pending'
@@ -36,9 +50,22 @@ _WHY_CLOSED = {
 }
 
 
-def decide(connection: sqlite3.Connection, decision: DecisionRow) -> None:
+class Decide(Change[None]):
+    """One decision."""
+
+    durable = True
+    # One that its sender gave up before it was stored must not surprise them afterwards.
+    revocable = True
+
+    def __init__(self, decision: DecisionRow) -> None:
+        super().__init__(decision.session_id, partial(_decide, decision=decision))
+
+
+def _decide(connection: sqlite3.Connection, decision: DecisionRow) -> None:
+    _refuse_copy(connection, decision.session_id)
     changed = connection.execute(
-        "UPDATE asks SET state = 'decided', answer = ?, decided_by = ?, surface = ?, decided_at = ? "
+        "UPDATE asks SET state = 'decided', answer = ?, decided_by = ?, surface = ?, decided_at = ?, "
+        "revision = coalesce((SELECT last_revision + 1 FROM sessions WHERE sessions.id = asks.session_id), 0) "
         "WHERE session_id = ? AND id = ? AND state = 'pending' AND digest = ?",
         (
             decision.answer,
@@ -52,6 +79,13 @@ def decide(connection: sqlite3.Connection, decision: DecisionRow) -> None:
     )
     if not changed.rowcount:
         raise _refusal(connection, decision)
+    connection.execute("UPDATE sessions SET last_revision = last_revision + 1 WHERE id = ?", (decision.session_id,))
+
+
+def _refuse_copy(connection: sqlite3.Connection, session_id: str) -> None:
+    row = connection.execute("SELECT host FROM sessions WHERE id = ? AND host <> ''", (session_id,)).fetchone()
+    if row is not None:
+        raise StoreError(f"session {session_id} is a copy: decide on the host {row[0]}, where it runs")
 
 
 def _refusal(connection: sqlite3.Connection, decision: DecisionRow) -> DecisionRefused:
@@ -117,40 +151,45 @@ def _selected(
 ) -> list[AskRow]:
     """Oldest first; the last ones if there are more than `limit`."""
     statement = (
-        f"SELECT {_ASK_COLUMNS} FROM asks WHERE {condition} "  # noqa: S608 - placeholders only
+        f"SELECT {ASK_COLUMNS} FROM asks WHERE {condition} "  # noqa: S608 - placeholders only
         f"ORDER BY opened_at DESC, session_id DESC, id DESC {'' if limit is None else 'LIMIT ?'}"
     )
     rows = connection.execute(statement, values if limit is None else (*values, limit)).fetchall()
     fetch = fetcher(connection)
-    return [
-        AskRow(
-            session_id=row[0],
-            id=row[1],
-            kind=row[2],
-            digest=row[3],
-            title=row[4],
-            body=unpack(row[5], row[6], fetch),
-            opened_at=row[7],
-            state=row[8],
-            answer=row[9],
-            decided_by=row[10],
-            surface=row[11],
-            decided_at=row[12],
-            closed_at=row[13],
-        )
-        for row in reversed(rows)
-    ]
+    return [ask_of(row, fetch) for row in reversed(rows)]
+
+
+def ask_of(row: Sequence[Any], fetch: Callable[[str], bytes]) -> AskRow:
+    """A row of `ASK_COLUMNS`."""
+    return AskRow(
+        session_id=row[0],
+        id=row[1],
+        kind=row[2],
+        digest=row[3],
+        title=row[4],
+        body=unpack(row[5], row[6], fetch),
+        opened_at=row[7],
+        state=row[8],
+        answer=row[9],
+        decided_by=row[10],
+        surface=row[11],
+        decided_at=row[12],
+        closed_at=row[13],
+    )
 
 
 def read_messages(connection: sqlite3.Connection, session_id: str, states: Sequence[MessageState]) -> list[MessageRow]:
     chosen = f"AND state IN ({placeholders(states)})" if states else ""
     statement = (
-        "SELECT uuid, content, cuts, at, state, sent_by, surface FROM messages "  # noqa: S608 - placeholders only
-        f"WHERE session_id = ? {chosen} ORDER BY id"
+        f"SELECT {MESSAGE_COLUMNS} FROM messages "  # noqa: S608 - our columns, and placeholders
+        f"WHERE session_id = ? {chosen} ORDER BY coalesce(place, id)"
     )
     with snapshot(connection):
         fetch = fetcher(connection)
-        return [
-            MessageRow(uuid=uuid, content=unpack(content, cuts, fetch), at=at, state=state, by=by, surface=surface)
-            for uuid, content, cuts, at, state, by, surface in connection.execute(statement, (session_id, *states))
-        ]
+        return [message_of(row, fetch) for row in connection.execute(statement, (session_id, *states))]
+
+
+def message_of(row: Sequence[Any], fetch: Callable[[str], bytes]) -> MessageRow:
+    """A row of `MESSAGE_COLUMNS`."""
+    uuid, content, cuts, at, state, by, surface = row
+    return MessageRow(uuid=uuid, content=unpack(content, cuts, fetch), at=at, state=state, by=by, surface=surface)

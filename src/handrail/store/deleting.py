@@ -16,12 +16,13 @@ _LARGE_TABLES = (("events", "seq"), ("frames", "first"))
 
 
 def begin_deletion(connection: sqlite3.Connection, session_id: str) -> None:
-    """Nobody finds the session any more. Raises `LeaseHeld` while it has a holder."""
-    row = connection.execute("SELECT owner FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    """Nobody finds the session any more. Raises `LeaseHeld` while it has a holder; a copy has none here."""
+    row = connection.execute("SELECT owner, host FROM sessions WHERE id = ?", (session_id,)).fetchone()
     if row is None:
         return
-    if row[0] is not None:
-        raise held(session_id, row[0])
+    owner, host = row
+    if owner is not None and not host:
+        raise held(session_id, owner)
     connection.execute("INSERT INTO deletions VALUES (?)", (session_id,))
     connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
     for table in _SMALL_TABLES:

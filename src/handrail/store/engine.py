@@ -40,6 +40,7 @@ class Engine:
         filesystem_of: Callable[[str], str],
         full_text: bool,
         between_looks: float,
+        durable: bool,
     ) -> None:
         self.path = path
         self.watchers = Watchers()
@@ -53,6 +54,7 @@ class Engine:
             path,
             self._connect_writer,
             self.watchers,
+            durable=durable,
             next_number=next_number,
             before_commit=self._neighbours.made,
             after_commit=self._count_commit,

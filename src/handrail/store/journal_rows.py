@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
+from collections.abc import Sequence
+from typing import Any
 
 from handrail.store.artefacts import fetcher, unpack
 from handrail.store.base import EventRow, RunRow, StartRow
 from handrail.store.reading import snapshot
 
-__all__ = ["read_events", "read_runs", "read_starts", "spent"]
+__all__ = ["RUN_COLUMNS", "digest_at", "event_digest", "read_events", "read_runs", "read_starts", "run_of", "spent"]
+
+RUN_COLUMNS = "number, started_seq, started_at, completed_seq, completed_at, ok, cost_usd"
 
 
 _EVENTS = "SELECT seq, at, type, run, body, cuts FROM events WHERE session_id = ? AND seq > ?"
@@ -31,24 +36,37 @@ def read_events(
         ]
 
 
+def event_digest(event: EventRow) -> str:
+    """What tells an event from another of the same number."""
+    return hashlib.sha256(repr((event.seq, float(event.at), event.type)).encode() + event.body).hexdigest()
+
+
+def digest_at(connection: sqlite3.Connection, session_id: str, seq: int) -> str:
+    """The digest of a stored event; empty if there is none of this number. Inside a transaction."""
+    row = connection.execute(f"{_EVENTS} ORDER BY seq LIMIT 1", (session_id, seq - 1)).fetchone()
+    if row is None or row[0] != seq:
+        return ""
+    seq, at, kind, run, body, cuts = row
+    return event_digest(EventRow(seq=seq, at=at, type=kind, run=run, body=unpack(body, cuts, fetcher(connection))))
+
+
 def read_runs(connection: sqlite3.Connection, session_id: str) -> list[RunRow]:
-    rows = connection.execute(
-        "SELECT number, started_seq, started_at, completed_seq, completed_at, ok, cost_usd FROM runs "
-        "WHERE session_id = ? ORDER BY number",
-        (session_id,),
+    statement = f"SELECT {RUN_COLUMNS} FROM runs WHERE session_id = ? ORDER BY number"  # noqa: S608 - our columns
+    return [run_of(row) for row in connection.execute(statement, (session_id,))]
+
+
+def run_of(row: Sequence[Any]) -> RunRow:
+    """A row of `RUN_COLUMNS`."""
+    number, started_seq, started_at, completed_seq, completed_at, ok, cost_usd = row
+    return RunRow(
+        number=number,
+        started_seq=started_seq,
+        started_at=started_at,
+        completed_seq=completed_seq,
+        completed_at=completed_at,
+        ok=None if ok is None else bool(ok),
+        cost_usd=cost_usd,
     )
-    return [
-        RunRow(
-            number=number,
-            started_seq=started_seq,
-            started_at=started_at,
-            completed_seq=completed_seq,
-            completed_at=completed_at,
-            ok=None if ok is None else bool(ok),
-            cost_usd=cost_usd,
-        )
-        for number, started_seq, started_at, completed_seq, completed_at, ok, cost_usd in rows
-    ]
 
 
 def read_starts(connection: sqlite3.Connection, session_id: str, since: float) -> list[StartRow]:
@@ -65,7 +83,8 @@ def read_starts(connection: sqlite3.Connection, session_id: str, since: float) -
 def spent(connection: sqlite3.Connection, since: float, session_id: str | None) -> float:
     statement = "SELECT coalesce(sum(cost_usd), 0) FROM runs WHERE completed_at >= ?"
     if session_id is None:
-        row = connection.execute(statement, (since,)).fetchone()
+        own = "session_id NOT IN (SELECT id FROM sessions WHERE host != '')"
+        row = connection.execute(f"{statement} AND {own}", (since,)).fetchone()
     else:
         row = connection.execute(f"{statement} AND session_id = ?", (since, session_id)).fetchone()
     return float(row[0])

@@ -7,18 +7,20 @@ import sqlite3
 from handrail.errors import Fenced, LeaseHeld, SessionNotFound, StoreError
 from handrail.store.base import Lease
 
-__all__ = ["acquire", "held", "release", "renew", "why_not"]
+__all__ = ["acquire", "held", "owner_of_copy", "release", "renew", "why_not"]
 
 
 def acquire(
     connection: sqlite3.Connection, session_id: str, owner: str, now: float, ttl: float | None, force: bool
 ) -> Lease:
     row = connection.execute(
-        "SELECT owner, lease_until, fence, last_seq FROM sessions WHERE id = ?", (session_id,)
+        "SELECT owner, lease_until, fence, last_seq, host FROM sessions WHERE id = ?", (session_id,)
     ).fetchone()
     if row is None:
         raise SessionNotFound(f"there is no session {session_id!r} in the journal")
-    holder, lease_until, fence, last_seq = row
+    holder, lease_until, fence, last_seq, host = row
+    if host:
+        raise LeaseHeld(f"session {session_id} is a copy: it belongs to the host {host}", owner=owner_of_copy(host))
     expired = lease_until is not None and lease_until < now
     if holder is not None and not expired and not force:
         raise held(session_id, holder)
@@ -46,6 +48,11 @@ def release(connection: sqlite3.Connection, lease: Lease) -> None:
         "UPDATE sessions SET owner = NULL, lease_until = NULL WHERE id = ? AND fence = ? AND owner = ?",
         (lease.session_id, lease.fence, lease.owner),
     )
+
+
+def owner_of_copy(host: str) -> str:
+    """Who owns a copied session that is live: the host where it is."""
+    return f"host:{host}"
 
 
 def held(session_id: str, owner: str) -> LeaseHeld:

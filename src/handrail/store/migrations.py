@@ -12,11 +12,12 @@ from typing import TypeAlias
 
 from handrail.errors import StoreError, StoreTooNew
 from handrail.store.faults import store_error
+from handrail.store.host_schema import HOST_TABLES, name_journal, number_what_is_there
 from handrail.store.hub_schema import HUB_TABLES
 from handrail.store.schema import APPLICATION_ID, TABLES
 from handrail.store.usage_rows import fill_usage
 
-__all__ = ["MIGRATIONS", "SCHEMA_VERSION", "Migration", "check_version", "migrate"]
+__all__ = ["MIGRATIONS", "SCHEMA_VERSION", "WITH_HOSTS", "Migration", "check_version", "migrate"]
 
 Migration: TypeAlias = Callable[[sqlite3.Connection], None]
 """Changes tables inside a transaction that is not its own. Its name says what it does."""
@@ -34,8 +35,17 @@ def add_what_the_hub_keeps(connection: sqlite3.Connection) -> None:
     fill_usage(connection)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_tables, add_what_the_hub_keeps)
+def add_hosts_and_copies(connection: sqlite3.Connection) -> None:
+    for statement in HOST_TABLES:
+        connection.execute(statement)
+    number_what_is_there(connection)
+    name_journal(connection)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_tables, add_what_the_hub_keeps, add_hosts_and_copies)
 SCHEMA_VERSION = len(MIGRATIONS)
+WITH_HOSTS = 1 + MIGRATIONS.index(add_hosts_and_copies)
+"""The first version in which a session can be a copy."""
 
 
 def check_version(found: int, known: int, path: str) -> None:

@@ -10,7 +10,8 @@ from handrail.errors import LeaseHeld, StoreCorrupt, StoreUnavailable
 from handrail.store.copying import copy_database, free_name, sync_directory
 from handrail.store.database import connect
 from handrail.store.faults import explained, is_locked, locked
-from handrail.store.migrations import SCHEMA_VERSION, check_version, version_of
+from handrail.store.host_schema import name_journal
+from handrail.store.migrations import SCHEMA_VERSION, WITH_HOSTS, check_version, version_of
 from handrail.store.place import SIDE_FILES, OpenLock
 from handrail.store.schema import APPLICATION_ID
 
@@ -45,7 +46,10 @@ def restore(backup_path: str, target_path: str, *, force: bool = False, lock_tim
 
 
 def _copy_checked(backup: str, draft: str) -> None:
-    """A sound backup, made ready to be used. Its sessions have no owner: whoever had them then is gone."""
+    """A sound backup, made ready to be used. Its sessions have no owner: whoever had them then is gone.
+
+    Only the hosts know what became of the sessions that were copied from them.
+    """
     if not os.path.isfile(backup):
         raise StoreUnavailable(f"there is no backup at {backup}")
     try:
@@ -57,7 +61,9 @@ def _copy_checked(backup: str, draft: str) -> None:
     except sqlite3.DatabaseError as error:
         raise _unsound(backup, str(error)) from error
     with explained(draft), closing(connect(draft, timeout=0)) as copy:
-        copy.execute("UPDATE sessions SET owner = NULL, lease_until = NULL")
+        if version_of(copy) >= WITH_HOSTS:
+            name_journal(copy)
+        copy.execute(f"UPDATE sessions SET owner = NULL, lease_until = NULL WHERE {_of_this_machine(copy)}")  # noqa: S608
 
 
 def _check_backup(source: sqlite3.Connection, backup: str) -> None:
@@ -80,7 +86,9 @@ def _refuse_if_owned(target: str) -> None:
         return
     try:
         with closing(connect(target, timeout=0, mode="ro")) as connection:
-            row = connection.execute("SELECT id, owner FROM sessions WHERE owner IS NOT NULL").fetchone()
+            row = connection.execute(
+                f"SELECT id, owner FROM sessions WHERE owner IS NOT NULL AND {_of_this_machine(connection)}"  # noqa: S608
+            ).fetchone()
     except sqlite3.DatabaseError as error:
         if is_locked(error):
             raise locked(target) from error
@@ -90,6 +98,11 @@ def _refuse_if_owned(target: str) -> None:
             f"session {row[0]} in {target} is owned by {row[1]}: stop it first (`handrail stop {row[0][:8]}`)",
             owner=row[1],
         )
+
+
+def _of_this_machine(connection: sqlite3.Connection) -> str:
+    """A condition that holds for the sessions that are not copies: in an older database, for all."""
+    return "host = ''" if version_of(connection) >= WITH_HOSTS else "TRUE"
 
 
 def _put_aside(target: str) -> str | None:

@@ -15,7 +15,7 @@ FOLD = "fold"
 
 SESSION_COLUMNS = (
     "id, cwd, created_at, updated_at, title, cli_session_id, status, archived, forked_from, model, cost_usd, settings, "
-    "last_seq, fence, owner, lease_until"
+    "last_seq, fence, owner, lease_until, host"
 )
 
 
@@ -38,6 +38,7 @@ def session_of(row: Sequence[Any]) -> SessionRow:
         fence=row[13],
         owner=row[14],
         lease_until=row[15],
+        host=row[16],
     )
 
 

@@ -6,8 +6,8 @@ import sqlite3
 from typing import Any
 
 from handrail.errors import SessionNotFound, StoreError
-from handrail.store.appending import remember_cli_session
 from handrail.store.base import SessionFilter, SessionRow
+from handrail.store.journal_writing import remember_cli_session
 from handrail.store.rows import FOLD, SESSION_COLUMNS, encodable, exists, placeholders, session_of
 
 __all__ = ["change_session", "count_sessions", "create_session", "find_sessions", "get_session", "list_sessions"]
@@ -70,7 +70,7 @@ def count_sessions(connection: sqlite3.Connection, which: SessionFilter) -> dict
 def _conditions(which: SessionFilter) -> tuple[list[str], list[Any]]:
     conditions = ["TRUE"]
     values: list[Any] = []
-    for column in ("archived", "cwd", "cli_session_id"):
+    for column in ("archived", "cwd", "cli_session_id", "host"):
         value = getattr(which, column)
         if value is not None:
             conditions.append(f"{column} = ?")

@@ -8,18 +8,32 @@ from functools import partial
 from typing import Any
 
 from handrail.errors import StoreError
-from handrail.store import access_rows, deciding, journal_rows, leases, session_rows, upkeep
+from handrail.store import (
+    access_rows,
+    copies_in,
+    copies_out,
+    deciding,
+    host_rows,
+    journal_rows,
+    leases,
+    session_rows,
+    upkeep,
+)
 from handrail.store.appending import Append
 from handrail.store.base import (
     NOT_ARCHIVED,
+    PAGE_BYTES,
     AskRow,
     AskRowState,
     AuditRow,
     Batch,
+    CopyHead,
+    CopyPage,
     DecisionRow,
     EventRow,
     FrameRow,
     Hit,
+    HostRow,
     KeptReply,
     Lease,
     MessageRow,
@@ -56,9 +70,10 @@ BETWEEN_LOOKS = 0.5
 class SqliteStore:
     """A `Store` in one file.
 
-    `lock_timeout` is how long it waits for other processes before it raises `StoreLocked`. The rest is for tests:
-    the steps that make the tables, what tells the type of a file system, whether to use a full-text index, and how
-    often to look for what others have stored.
+    `lock_timeout` is how long it waits for other processes before it raises `StoreLocked`. With `durable`, whatever was
+    stored survives a power cut, as decisions always do; that costs a wait for the disk each time. The rest is for
+    tests: the steps that make the tables, what tells the type of a file system, whether to use a full-text index, and
+    how often to look for what others have stored.
     """
 
     def __init__(
@@ -70,6 +85,7 @@ class SqliteStore:
         filesystem_of: Callable[[str], str] = filesystem_type,
         full_text: bool = True,
         between_looks: float = BETWEEN_LOOKS,
+        durable: bool = False,
     ) -> None:
         self._engine = Engine(
             os.path.abspath(path),
@@ -78,6 +94,7 @@ class SqliteStore:
             filesystem_of=filesystem_of,
             full_text=full_text,
             between_looks=between_looks,
+            durable=durable,
         )
 
     @property
@@ -165,8 +182,7 @@ class SqliteStore:
     # ------------------------------------------------------------ asks and messages
 
     async def decide(self, decision: DecisionRow) -> None:
-        # One that its sender gave up before it was stored must not surprise them afterwards.
-        await self._engine.run(Call(partial(deciding.decide, decision=decision), durable=True, revocable=True))
+        await self._engine.run(deciding.Decide(decision))
 
     async def asks(
         self, session_id: str | None = None, *, states: Sequence[AskRowState] = (), limit: int | None = None
@@ -238,6 +254,47 @@ class SqliteStore:
         except StoreError:  # where the index cannot grow, a search does without it
             indexed = False
         return await self._engine.read(partial(search, text=text, limit=limit, indexed=indexed))
+
+    # ------------------------------------------------------------ copies of sessions that other machines run
+
+    async def heads(self, *, after: int = 0, limit: int = 1000) -> list[CopyHead]:
+        return await self._engine.read(partial(copies_out.read_heads, after=after, limit=limit))
+
+    async def copy_page(
+        self, session_id: str, *, after: int, revision: int = 0, limit_bytes: int = PAGE_BYTES
+    ) -> CopyPage | None:
+        query = partial(
+            copies_out.read_page, session_id=session_id, after=after, revision=revision, limit_bytes=limit_bytes
+        )
+        return await self._engine.read(query)
+
+    async def copied(self, host: str) -> list[CopyHead]:
+        return await self._engine.read(partial(copies_in.read_copied, host=host))
+
+    async def take_copy(self, host: str, page: CopyPage) -> int:
+        return await self._engine.run(copies_in.TakeCopy(host, page))
+
+    async def set_copy_aside(self, session_id: str, *, as_id: str, title: str) -> None:
+        await self._engine.run(copies_in.SetAside(session_id, as_id, title))
+        self._engine.watchers.tell({session_id: 0})
+
+    async def end_copy(self, session_id: str, *, status: str, at: float) -> None:
+        end = partial(copies_in.end_copy, session_id=session_id, status=status, at=at)
+        await self._engine.run(Change(session_id, end))
+
+    async def add_host(self, row: HostRow) -> None:
+        await self._engine.run(Call(partial(host_rows.add_host, row=row), durable=True))
+
+    async def hosts(self) -> list[HostRow]:
+        return await self._engine.read(host_rows.read_hosts)
+
+    async def host_by_key(self, key_hash: str) -> HostRow | None:
+        return await self._engine.read(partial(host_rows.host_by_key, key_hash=key_hash))
+
+    async def change_host(self, host_id: str, **columns: Any) -> None:
+        change = partial(host_rows.change_host, host_id=host_id, columns=columns)
+        # After a power cut, too, it must stay revoked.
+        await self._engine.run(Call(change, durable="revoked_at" in columns))
 
     # ------------------------------------------------------------ upkeep
 

@@ -14,6 +14,7 @@ from handrail.store.access_rows import forget_replies, forget_tokens
 from handrail.store.artefacts import content_of
 from handrail.store.base import Pruned, Retention
 from handrail.store.changes import Change, forget_gone
+from handrail.store.copies_in import remember_pruned
 from handrail.store.copying import copy_database
 from handrail.store.deleting import begin_deletion, pending_deletions, remove_some
 from handrail.store.engine import Engine
@@ -30,7 +31,7 @@ _VACUUM_PAGES = 1_000
 _MOMENT_MS = 50
 _ATTEMPTS = 20
 _PAUSE = 0.05
-_TABLES = ("sessions", "runs", "events", "asks", "messages", "artefacts", "starts", "usage", "tokens", "audit")
+_TABLES = ("sessions", "runs", "events", "asks", "messages", "artefacts", "starts", "usage", "tokens", "audit", "hosts")
 
 
 async def backup(engine: Engine, path: str) -> None:
@@ -58,6 +59,17 @@ async def delete_session(engine: Engine, session_id: str) -> None:
     """Remove a session and everything of it."""
     await engine.run(Change(session_id, partial(begin_deletion, session_id=session_id)))
     await _finish_deletion(engine, session_id)
+
+
+async def _prune_session(engine: Engine, session_id: str) -> None:
+    """A copy is not to come back at once from the host that has the session."""
+    await engine.run(Change(session_id, partial(_begin_pruning, session_id=session_id)))
+    await _finish_deletion(engine, session_id)
+
+
+def _begin_pruning(connection: sqlite3.Connection, session_id: str) -> None:
+    remember_pruned(connection, session_id)
+    begin_deletion(connection, session_id)
 
 
 async def _finish_deletion(engine: Engine, session_id: str) -> None:
@@ -141,7 +153,7 @@ def _remove_blocks(connection: sqlite3.Connection, blocks: list[tuple[str, int]]
 async def _prune_sessions(engine: Engine, before: float) -> int:
     old = [session_id for session_id, updated_at in await engine.read(_archived) if updated_at < before]
     for session_id in old:
-        await delete_session(engine, session_id)
+        await _prune_session(engine, session_id)
     return len(old)
 
 
@@ -171,7 +183,7 @@ async def _shrink_sessions(engine: Engine, most: int) -> int:
     for session_id, _ in await engine.read(_archived):
         if await engine.read(_bytes_used) <= most:
             break
-        await delete_session(engine, session_id)
+        await _prune_session(engine, session_id)
         removed += 1
     return removed
 

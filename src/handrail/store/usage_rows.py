@@ -14,17 +14,21 @@ from handrail.protocol.usage import ModelUse, RunEnd, UsageMeter
 from handrail.store.base import RunUsageRow, UsageKey, UsageRow
 from handrail.store.rows import encodable
 
-__all__ = ["fill_usage", "read_usage", "store_usage"]
+__all__ = ["USAGE_COLUMNS", "fill_usage", "read_usage", "store_usage", "usage_of"]
 
 _COLUMNS: dict[UsageKey, str] = {"day": "day", "model": "model", "session": "session_id"}
 
-_UPSERT = """
-INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+USAGE_COLUMNS = "run, model, at, day, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_usd"
+
+_UPSERT = f"""
+INSERT INTO usage (session_id, {USAGE_COLUMNS}, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (session_id, run, model) DO UPDATE SET
     at = excluded.at, day = excluded.day, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
     cache_read_tokens = excluded.cache_read_tokens, cache_write_tokens = excluded.cache_write_tokens,
-    cost_usd = excluded.cost_usd
-"""
+    cost_usd = excluded.cost_usd, revision = excluded.revision
+"""  # noqa: S608 - our columns
+_ADD_WITHOUT_REVISION = f"INSERT INTO usage (session_id, {USAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+"""As the table was when it was first filled."""
 
 _SUMS = (
     "sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), sum(cache_write_tokens), sum(cost_usd), "
@@ -39,13 +43,30 @@ ORDER BY runs.session_id, runs.number
 """
 
 
-def store_usage(connection: sqlite3.Connection, session_id: str, rows: Iterable[RunUsageRow]) -> None:
-    connection.executemany(_UPSERT, [_values(session_id, row) for row in rows])
+def store_usage(
+    connection: sqlite3.Connection, session_id: str, rows: Iterable[RunUsageRow], revisions: Iterator[int]
+) -> None:
+    connection.executemany(_UPSERT, [(*_values(session_id, row), next(revisions)) for row in rows])
 
 
 def _values(session_id: str, row: RunUsageRow) -> tuple[Any, ...]:
     tokens = (row.input_tokens, row.output_tokens, row.cache_read_tokens, row.cache_write_tokens)
     return (session_id, row.run, encodable(row.model), row.at, row.day, *tokens, row.cost_usd)
+
+
+def usage_of(row: Sequence[Any]) -> RunUsageRow:
+    """A row of `USAGE_COLUMNS`."""
+    return RunUsageRow(
+        run=row[0],
+        model=row[1],
+        at=row[2],
+        day=row[3],
+        input_tokens=row[4],
+        output_tokens=row[5],
+        cache_read_tokens=row[6],
+        cache_write_tokens=row[7],
+        cost_usd=row[8],
+    )
 
 
 def read_usage(connection: sqlite3.Connection, since: float, by: Sequence[UsageKey]) -> list[UsageRow]:
@@ -55,7 +76,7 @@ def read_usage(connection: sqlite3.Connection, since: float, by: Sequence[UsageK
     if keys:
         statement += f" GROUP BY {keys} ORDER BY {keys}"
     rows = connection.execute(statement, (since,)).fetchall()
-    return [_usage_of(columns, row) for row in rows if row[-1]]
+    return [_sum_of(columns, row) for row in rows if row[-1]]
 
 
 def _key_columns(by: Sequence[UsageKey]) -> list[str]:
@@ -65,7 +86,7 @@ def _key_columns(by: Sequence[UsageKey]) -> list[str]:
     return [_COLUMNS[key] for key in by]
 
 
-def _usage_of(columns: Sequence[str], row: Sequence[Any]) -> UsageRow:
+def _sum_of(columns: Sequence[str], row: Sequence[Any]) -> UsageRow:
     fresh, written, from_cache, into_cache, cost_usd, runs = row[len(columns) :]
     return UsageRow(
         **dict(zip(columns, row, strict=False)),
@@ -97,7 +118,7 @@ def fill_usage(connection: sqlite3.Connection) -> None:
         if session_id != metered:
             meter, metered = UsageMeter(), session_id
         used = meter.read(_end_of(body, model))
-        store_usage(connection, session_id, _rows(run, at, used))
+        connection.executemany(_ADD_WITHOUT_REVISION, [_values(session_id, row) for row in _rows(run, at, used)])
 
 
 def _end_of(body: bytes, model: str) -> RunEnd:

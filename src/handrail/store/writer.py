@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from handrail.errors import HandrailError, StoreError, StoreUnavailable
-from handrail.store.faults import explained, is_locked, store_error
+from handrail.store.faults import Damaged, explained, is_locked, store_error
 from handrail.store.watching import Changed, Watchers
 
 __all__ = ["Call", "Operation", "Writer"]
@@ -86,6 +86,7 @@ class Writer:
         connect: Callable[[], sqlite3.Connection],
         watchers: Watchers,
         *,
+        durable: bool = False,
         next_number: Callable[[sqlite3.Connection], int] = lambda connection: 0,
         before_commit: Callable[[Changed], None] = lambda change: None,
         after_commit: Callable[[], None] = lambda: None,
@@ -93,6 +94,7 @@ class Writer:
         self._path = path
         self._connect = connect
         self._watchers = watchers
+        self._durable = durable
         self._next_number = next_number
         self._before_commit = before_commit
         self._after_commit = after_commit
@@ -175,7 +177,7 @@ class Writer:
     def _in_one_transaction(
         self, connection: sqlite3.Connection, operations: Sequence[Operation[Any]]
     ) -> list[Outcome]:
-        self._set_sync(connection, any(operation.durable for operation in operations))
+        self._set_sync(connection, self._durable or any(operation.durable for operation in operations))
         connection.execute("BEGIN IMMEDIATE")
         number = self._next_number(connection)
         outcomes = [_applied(operation, connection, number) for operation in operations]
@@ -192,7 +194,9 @@ class Writer:
             self._full_sync = full
 
     def _failure(self, error: Exception) -> Exception:
-        return store_error(error, self._path) if isinstance(error, (sqlite3.Error, OSError)) else error
+        if isinstance(error, OverflowError):  # a number of another machine's, say
+            return StoreError(f"{self._path} cannot hold a number that large")
+        return store_error(error, self._path) if isinstance(error, (sqlite3.Error, OSError, Damaged)) else error
 
     def _deliver(self, group: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
         """One call into each event loop that is concerned, however large the group."""

@@ -37,9 +37,9 @@ class Handles:
         self._make_store = make_store
         self._stack = stack
 
-    async def open(self) -> Store:
-        """Another handle on the same data."""
-        store = self._make_store(self._name)
+    async def open(self, place: str = "") -> Store:
+        """Another handle on the same data; with `place`, on that of another store."""
+        store = self._make_store(f"{self._name}-{place}" if place else self._name)
         await store.open()
         self._stack.push_async_callback(store.close)
         return store
