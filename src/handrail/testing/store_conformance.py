@@ -22,7 +22,16 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from handrail.store.base import Store
-from handrail.testing._store_checks import access, journal, leases_and_asks, sessions, watching
+from handrail.testing._store_checks import (
+    access,
+    copies,
+    copy_ends,
+    hosts,
+    journal,
+    leases_and_asks,
+    sessions,
+    watching,
+)
 from handrail.testing._store_checks.support import Check, Handles
 
 __all__ = ["run_store_conformance", "store_checks"]
@@ -33,6 +42,9 @@ _CHECKS: tuple[Check, ...] = (
     *leases_and_asks.CHECKS,
     *sessions.CHECKS,
     *access.CHECKS,
+    *copies.CHECKS,
+    *copy_ends.CHECKS,
+    *hosts.CHECKS,
 )
 
 
