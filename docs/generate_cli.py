@@ -41,7 +41,7 @@ def described(command: Any, parent: typer.Context, name: str) -> Iterator[str]:
     """A command: what it does, its arguments and options, and its own commands."""
     context = typer.Context(command, info_name=name, parent=parent)
     yield f"### `{context.command_path}`\n"
-    if not hasattr(command, "commands"):
+    if not hasattr(command, "commands") or command.invoke_without_command:
         yield f"```\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"
     yield f"{prose(command.help or '')}\n"
     records = [parameter.get_help_record(context) for parameter in command.params]

@@ -19,6 +19,7 @@ import pytest
 
 import handrail
 from handrail.places import Places
+from handrail.remote.hub import Hub
 from handrail.sessions import journal
 from handrail.sessions.client import Client
 from handrail.sessions.manager import Manager
@@ -61,6 +62,17 @@ def test_the_api_page_lists_every_method_with_its_parameters(cls: type) -> None:
     for name, method in methods.items():
         missing = [each for each in inspect.signature(method).parameters if each not in ("self", *words(listed[name]))]
         assert not missing, f"{name} takes {missing}"
+
+
+def test_the_api_page_lists_what_a_hub_has_of_its_own() -> None:
+    page = (ROOT / "docs/reference/api.md").read_text()
+    (section,) = re.findall(r"^### `Hub`\n(.*?)(?=^###)", page, re.S | re.M)
+    listed = dict(re.findall(r"`(\w+)\(([^`]*)\)`", section))
+    own = {name: getattr(Hub, name) for name in public(Hub) - public(Manager) | {"local"}} | {"Hub": Hub}
+    for name, member in own.items():
+        assert f"`{name}" in section
+        parameters = inspect.signature(member).parameters if callable(member) else ()
+        assert [each for each in parameters if each not in ("self", *words(listed[name]))] == [], name
 
 
 def words(text: str) -> list[str]:

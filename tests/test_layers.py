@@ -12,6 +12,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 MAY_IMPORT = {
     "errors": set[str](),
+    "error_records": {"errors"},
     "places": {"errors"},
     "toml_text": set[str](),
     "whole_files": set[str](),
@@ -23,15 +24,50 @@ MAY_IMPORT = {
     "config": {"errors", "places", "toml_text", "whole_files", "wording"},
     "transports": {"errors", "protocol"},
     "rendering": {"errors", "wording", "protocol", "policy"},
-    "sessions": {"errors", "places", "protocol", "events", "policy", "store", "transports", "rendering"},
+    "sessions": {
+        "errors",
+        "error_records",
+        "places",
+        "protocol",
+        "events",
+        "policy",
+        "store",
+        "transports",
+        "rendering",
+    },
+    "link": {"errors", "error_records", "protocol", "events", "store", "transports"},
+    "host": {
+        "errors",
+        "error_records",
+        "places",
+        "wording",
+        "whole_files",
+        "protocol",
+        "events",
+        "policy",
+        "store",
+        "transports",
+    }
+    | {"sessions", "link"},
     "web": set[str](),
-    "server": {"errors", "places", "wording", "protocol", "events", "policy", "store", "transports", "rendering"}
-    | {"sessions", "web"},
-    "remote": {"errors", "places", "protocol", "events", "policy", "store", "sessions"},
+    "server": {
+        "errors",
+        "error_records",
+        "places",
+        "wording",
+        "protocol",
+        "events",
+        "policy",
+        "store",
+        "transports",
+        "rendering",
+    }
+    | {"sessions", "web", "link"},
+    "remote": {"errors", "error_records", "places", "protocol", "events", "policy", "store", "sessions", "link"},
     "testing": {"errors", "places", "protocol", "events", "policy", "store", "transports", "sessions"},
     "cli": {"errors", "places", "toml_text", "whole_files", "wording", "protocol", "events", "policy", "store"}
-    | {"config", "transports", "rendering", "sessions", "server", "web", "remote", "testing"},
-    "__init__": {"errors", "protocol", "events", "policy", "sessions"},
+    | {"config", "transports", "rendering", "sessions", "server", "web", "remote", "testing", "link", "host"},
+    "__init__": {"errors", "protocol", "events", "policy", "sessions", "remote"},
     "__main__": {"cli"},
 }
 """Each part of the package, and the parts below it."""

@@ -22,9 +22,15 @@ if TYPE_CHECKING:
         ControlError,
         ControlExpired,
         ControlRefused,
+        CopyDiverged,
         DecisionRefused,
+        DialRefused,
         Fenced,
         HandrailError,
+        HostAway,
+        HostError,
+        HostNotFound,
+        HostRefused,
         InvalidOptions,
         InvalidPolicy,
         InvalidRule,
@@ -65,6 +71,8 @@ if TYPE_CHECKING:
     from handrail.protocol.frames import Assistant, Frame, Init, Malformed, Result, StreamEvent, User
     from handrail.protocol.options import Options
     from handrail.protocol.state import AskState
+    from handrail.remote.errors import HubError, HubUnreachable
+    from handrail.remote.hub import Hub
     from handrail.sessions.asks import Actor, AskChange, Decision
     from handrail.sessions.budget import SessionPurse
     from handrail.sessions.client import Client, connect, query
@@ -114,9 +122,11 @@ __all__ = [
     "ControlError",
     "ControlExpired",
     "ControlRefused",
+    "CopyDiverged",
     "Decision",
     "DecisionRefused",
     "Deny",
+    "DialRefused",
     "DialogResult",
     "Elicited",
     "EnterPlan",
@@ -127,6 +137,13 @@ __all__ = [
     "Hook",
     "HookAnswer",
     "HookContext",
+    "HostAway",
+    "HostError",
+    "HostNotFound",
+    "HostRefused",
+    "Hub",
+    "HubError",
+    "HubUnreachable",
     "ImplementNow",
     "Init",
     "InvalidOptions",
@@ -212,6 +229,8 @@ _HOME = {
     "handrail.protocol.frames": ("Assistant", "Frame", "Init", "Malformed", "Result", "StreamEvent", "User"),
     "handrail.protocol.options": ("Options",),
     "handrail.protocol.state": ("AskState",),
+    "handrail.remote.errors": ("HubError", "HubUnreachable"),
+    "handrail.remote.hub": ("Hub",),
     "handrail.sessions.asks": (
         "Actor",
         "AskChange",

@@ -24,6 +24,8 @@ class Places(msgspec.Struct, frozen=True):
     state: str
     cache: str
     runtime: str
+    decided: str = ""
+    """Where it is kept what people trust and allowed for good, if that is not with the state."""
 
     @classmethod
     def of_user(cls, environ: Mapping[str, str]) -> Places:
@@ -37,6 +39,11 @@ class Places(msgspec.Struct, frozen=True):
             cache=_given(environ, "HANDRAIL_CACHE_DIR") or user_cache_dir(APP, appauthor=False),
             runtime=_given(environ, "HANDRAIL_RUNTIME_DIR") or _runtime(environ, state),
         )
+
+    def of_host(self) -> Places:
+        """The places of sessions that this machine runs for a hub: a state of their own, and the same decisions."""
+        state = posixpath.join(self.state, "host")
+        return msgspec.structs.replace(self, state=state, decided=self.decided or self.state)
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -56,12 +63,12 @@ class Places(msgspec.Struct, frozen=True):
     @property
     def trust_file(self) -> str:
         """Which projects' policies are trusted, by hash."""
-        return posixpath.join(self.state, "trust.json")
+        return posixpath.join(self.decided or self.state, "trust.json")
 
     @property
     def grants_file(self) -> str:
         """What people allowed for good."""
-        return posixpath.join(self.state, "grants.json")
+        return posixpath.join(self.decided or self.state, "grants.json")
 
 
 def project_policy_file(root: str) -> str:

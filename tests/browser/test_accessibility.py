@@ -104,7 +104,7 @@ async def test_the_other_pages(hub: ServedHub, visit: Visit, dark: bool) -> None
     await settled(ada)
     await nothing_serious(ada, "the empty inbox")
     await busy_hub(hub)
-    for path in ("/sessions", "/new", "/usage", "/policy", "/settings"):
+    for path in ("/sessions", "/new", "/hosts", "/usage", "/policy", "/settings"):
         await ada.follow(path)
         await settled(ada)
         await nothing_serious(ada, path)

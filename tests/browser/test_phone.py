@@ -114,7 +114,7 @@ async def test_a_session_fills_the_screen(hub: ServedHub, visit: Visit) -> None:
     await expect(ada("handrail-sessions")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["/inbox", "/sessions", "/new", "/usage", "/policy", "/settings"])
+@pytest.mark.parametrize("path", ["/inbox", "/sessions", "/new", "/hosts", "/usage", "/policy", "/settings"])
 async def test_every_page_fits(hub: ServedHub, visit: Visit, path: str) -> None:
     ada = await visit(hub, phone=True)
     await ada.goto(path)

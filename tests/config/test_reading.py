@@ -141,8 +141,8 @@ def test_a_project_has_no_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         ),
         (
             "[[notify]]\ncommand = ['x']\n\n[[notify]]\ncommand = ['x']\non = ['asks']\n",
-            'c.toml, line 6, notify[1].on[0]: must be one of "ask", "finished", "failed", "stalled", not "asks"'
-            ": did you mean 'ask'?",
+            'c.toml, line 6, notify[1].on[0]: must be one of "ask", "finished", "failed", "stalled", "probe", '
+            "not \"asks\": did you mean 'ask'?",
         ),
         ("[notify]\n", "c.toml, line 1, notify: must be [[notify]], in two pairs of brackets"),
         ("[claude]\nmodel = \n", "c.toml, line 2, column 9: this is not TOML: Invalid value"),

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from handrail.protocol.dialling import REFUSES_SINCE
 from handrail.testing.cli_cache import (
     PINNED_VERSION,
     ClaudeCLI,
@@ -29,12 +31,30 @@ VERSIONS = os.environ.get("HANDRAIL_CLI_VERSIONS", PINNED_VERSION).split(",")
 NEW_OBSERVATION = "behaviour of an unrecorded version"
 
 
+REFUSAL = "refusing_cli"
+DIALLING = "dialling_cli"
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    of_others = [item for item in items if is_of_other_versions(item)]
+    if of_others:
+        config.hook.pytest_deselected(items=of_others)
+        items[:] = [item for item in items if item not in of_others]
     for item in items:
         if "cli" in getattr(item, "fixturenames", ()) and HERE in item.path.parents:
             item.add_marker(pytest.mark.real_cli)
             item.add_marker(pytest.mark.slow)
+
+
+def is_of_other_versions(item: pytest.Item) -> bool:
+    """Whether a test is about CLIs that connect to servers of ours, and this one refuses to; or the other way round."""
+    names = getattr(item, "fixturenames", ())
+    if DIALLING not in names and REFUSAL not in names:
+        return False
+    version = str(cast(pytest.Function, item).callspec.params["cli"])
+    refuses = version == "latest" or behaviour.version_key(version) >= REFUSES_SINCE
+    return refuses if DIALLING in names else not refuses
 
 
 @pytest.fixture(scope="session", params=VERSIONS)
@@ -44,6 +64,18 @@ def cli(request: pytest.FixtureRequest) -> ClaudeCLI:
         return latest_cli() if request.param == "latest" else claude_cli(request.param)
     except CLIUnavailable as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def dialling_cli(cli: ClaudeCLI) -> ClaudeCLI:
+    """A CLI that connects to servers of ours. There is no such test for one that refuses to."""
+    return cli
+
+
+@pytest.fixture
+def refusing_cli(cli: ClaudeCLI) -> ClaudeCLI:
+    """A CLI that refuses to connect to servers of ours. There is no such test for one that does."""
+    return cli
 
 
 @pytest.fixture

@@ -194,6 +194,10 @@ CASES = [
     Case("client_app", "my-app/1.0"),
     Case("use_api_billing", True),
     Case("enable_file_checkpointing", True),
+    Case("access_token_by", "environment"),
+    Case("runner_version", "build-box/3"),
+    Case("remote_session_id", "session_01"),
+    Case("container_id", "c-17"),
 ]
 
 ONLY_ON_THE_CHANNEL = [
@@ -206,6 +210,9 @@ ONLY_ON_THE_CHANNEL = [
     Case("extra_initialize", {"toolAliases": {"a": "b"}}, [], {"toolAliases": {"a": "b"}}),
     Case("mcp_servers", {"mine": {"type": "sdk", "name": "mine", "instance": object()}}),
     Case("mcp_servers", {"mine": in_process("mine")}),
+    # Where it connects to is known only when it is started: see `handrail.protocol.dialling`.
+    Case("transport", "websocket"),
+    Case("transport", "hybrid"),
 ]
 DECIDES_ABOUT_PERMISSIONS = {"permission_mode", "dangerously_skip_permissions"}
 
@@ -392,6 +399,12 @@ WRONG_VALUES: list[tuple[str, Any, str]] = [
     ("extra_args", {"output-format": "text"}, "Handrail sets it"),
     ("extra_args", {"debug": 1}, "must be a string"),
     ("extra_initialize", {"hooks": {}}, "pass hooks and tools to connect"),
+    ("extra_args", {"sdk-url": "ws://h"}, "set transport instead"),
+    ("transport", "carrier pigeon", "must be one of stdio, websocket, hybrid"),
+    ("access_token_by", "argument", "must be one of descriptor, environment"),
+    ("runner_version", "1\r\nX-Other: 2", "printable ASCII"),
+    ("container_id", "größe", "printable ASCII"),
+    ("remote_session_id", "", "is empty"),
     ("cwd", "", "is empty"),
     ("add_dirs", "/a", "must be a list of paths"),
 ]
@@ -512,11 +525,20 @@ def test_the_api_key_is_inherited_only_for_api_billing() -> None:
 
 
 def test_options_that_become_variables() -> None:
-    options = Options(enable_file_checkpointing=True, client_app="my-app/1.0")
-    assert child_environment(options, {}) == {
+    options = Options(
+        enable_file_checkpointing=True,
+        client_app="my-app/1.0",
+        runner_version="r/1",
+        remote_session_id="session_01",
+        container_id="c-17",
+    )
+    assert child_environment(options, {"CLAUDE_CODE_CONTAINER_ID": "of the session around us"}) == {
         **STATE,
         "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "true",
         "CLAUDE_AGENT_SDK_CLIENT_APP": "my-app/1.0",
+        "CLAUDE_CODE_ENVIRONMENT_RUNNER_VERSION": "r/1",
+        "CLAUDE_CODE_REMOTE_SESSION_ID": "session_01",
+        "CLAUDE_CODE_CONTAINER_ID": "c-17",
     }
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.server import roots as module
 from handrail.server.problems import Problem
 from handrail.server.roots import Roots
+from handrail.sessions import roots as module
 
 
 @pytest.fixture

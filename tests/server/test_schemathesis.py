@@ -41,6 +41,8 @@ HAVE_A_GRAMMAR = {
     "GET /api/audit": "a cursor is what the page before says",
     "POST /api/tokens": "names are printable",
     "POST /api/logins": "names are printable",
+    "POST /api/hosts/enrolments": "names are printable",
+    "POST /api/hosts/enrol": "names are printable",
 }
 """Where a request may fit its schema and still make no sense, and why."""
 

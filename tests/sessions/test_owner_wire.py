@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail import errors
+from handrail.error_records import ErrorRecord, error_of, record_of
 from handrail.errors import HandrailError, SessionError, StaleDigest
 from handrail.sessions.owning import owner_wire as wire
 
@@ -27,7 +28,7 @@ ids = st.integers(0, 2**53)
 params = st.dictionaries(st.text(), json_values, max_size=3)
 raws = json_values.map(wire.encode_value)
 records = st.builds(
-    wire.ErrorRecord,
+    ErrorRecord,
     kind=st.sampled_from(errors.__all__) | st.text(),
     message=st.text(),
     fields=st.dictionaries(st.text(), st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(), max_size=3),
@@ -89,7 +90,7 @@ def test_every_error_survives_the_way(name: str) -> None:
     error = kind.__new__(kind, "words")
     error.detail = 3
     error.not_plain = object()
-    copy = wire.error_of(wire.record_of(error))
+    copy = error_of(record_of(error))
     assert type(copy) is kind
     assert str(copy) == "words"
     assert vars(copy) == {"detail": 3}
@@ -99,6 +100,6 @@ def test_an_error_that_is_more_special_arrives_as_what_everybody_knows() -> None
     class Special(StaleDigest):
         pass
 
-    assert type(wire.error_of(wire.record_of(Special("look")))) is StaleDigest
-    assert type(wire.error_of(wire.ErrorRecord(kind="FromTheFuture", message="x"))) is HandrailError
-    assert type(wire.error_of(wire.ErrorRecord(kind="annotations", message="x"))) is HandrailError
+    assert type(error_of(record_of(Special("look")))) is StaleDigest
+    assert type(error_of(ErrorRecord(kind="FromTheFuture", message="x"))) is HandrailError
+    assert type(error_of(ErrorRecord(kind="annotations", message="x"))) is HandrailError

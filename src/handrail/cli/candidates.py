@@ -7,7 +7,19 @@ from collections.abc import Iterable
 
 import typer
 
-__all__ = ["ask_ids", "config_keys", "config_values", "models", "permission_modes", "policy_profiles", "session_ids"]
+__all__ = [
+    "TRANSPORTS",
+    "ask_ids",
+    "config_keys",
+    "config_values",
+    "host_names",
+    "host_wishes",
+    "models",
+    "permission_modes",
+    "policy_profiles",
+    "session_ids",
+    "transports",
+]
 
 Candidates = list[tuple[str, str]]
 """Each with a word about it."""
@@ -15,11 +27,17 @@ Candidates = list[tuple[str, str]]
 SHORTEST_ID = 8
 MOST = 200
 MODELS = (("opus", "the strongest"), ("sonnet", "the usual one"), ("haiku", "the quickest"))
+TRANSPORTS = (
+    ("stdio", "on its own pipes; every version"),
+    ("websocket", "it connects to an address served here; up to 2.1.120"),
+    ("hybrid", "the same, and it sends by HTTP"),
+)
 
 # The tables of the store are read directly: to import the store, and to open it as it should be opened for writing,
 # takes longer than a person waits for the Tab key.
 _SESSIONS = "SELECT id, title, cwd FROM sessions WHERE NOT archived ORDER BY updated_at DESC LIMIT ?"
 _ASKS = "SELECT id, title, kind FROM asks WHERE state = 'pending' ORDER BY opened_at LIMIT ?"
+_HOSTS = "SELECT name, enrolled_by, id FROM hosts WHERE revoked_at IS NULL ORDER BY name LIMIT ?"
 
 
 def session_ids(incomplete: str) -> Candidates:
@@ -35,6 +53,16 @@ def session_ids(incomplete: str) -> Candidates:
 def ask_ids(incomplete: str) -> Candidates:
     """What waits for an answer."""
     return _matching(incomplete, ((id_, title or kind) for id_, title, kind in _rows(_ASKS)))
+
+
+def host_names(incomplete: str) -> Candidates:
+    """Hosts of the hub that runs here."""
+    return _matching(incomplete, ((name, f"enrolled by {by}" if by else "") for name, by, _ in _rows(_HOSTS)))
+
+
+def host_wishes(incomplete: str) -> Candidates:
+    """Where a session may be started."""
+    return [*host_names(incomplete), *_matching(incomplete, [("any", "the host with the least to do")])]
 
 
 def config_keys(incomplete: str) -> Candidates:
@@ -81,6 +109,11 @@ def models(incomplete: str) -> Candidates:
     return _matching(incomplete, MODELS)
 
 
+def transports(incomplete: str) -> Candidates:
+    """How Claude Code can be reached."""
+    return _matching(incomplete, TRANSPORTS)
+
+
 def _matching(incomplete: str, candidates: Iterable[tuple[str, str]]) -> Candidates:
     return [(value, one_line(about)) for value, about in candidates if value.startswith(incomplete)]
 
@@ -98,6 +131,8 @@ def _rows(query: str) -> list[tuple[str, str, str]]:
     from handrail.places import Places
     from handrail.store.place import store_path
 
+    if os.environ.get("HANDRAIL_HUB"):
+        return []  # sessions are those of another machine then, and to ask it takes too long
     try:
         path = store_path(Places.of_user(os.environ))
         connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=0.1)

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from handrail.cli.commands.references import find_session
+from handrail.cli.managing import AnyManager
+from handrail.cli.named_hub import URL
 from handrail.cli.settings import RunSettings
 from handrail.config import Config
-from handrail.errors import InvalidOptions, SessionNotFound
+from handrail.errors import HandrailError, InvalidOptions, SessionNotFound
 from handrail.policy.storage.loading import Asked
-from handrail.protocol.launch import command_line
+from handrail.protocol.launch import child_environment, command_line
 from handrail.protocol.options import Options
 from handrail.sessions.manager import Manager
 from handrail.sessions.session import Session
 from handrail.transports.discovery import find_cli
+from handrail.transports.versions import check_dials
 
 __all__ = ["Opened", "open_session", "options_for", "policy_for"]
 
@@ -28,7 +31,7 @@ class Opened:
     after: int = 0
 
 
-async def open_session(settings: RunSettings, config: Config, manager: Manager) -> Opened:
+async def open_session(settings: RunSettings, config: Config, manager: AnyManager) -> Opened:
     """The session, live: in this process, or where it lives already."""
     if not settings.goes_on:
         return Opened(await _new(settings, config, manager))
@@ -42,11 +45,14 @@ async def open_session(settings: RunSettings, config: Config, manager: Manager) 
     return Opened(found, after)
 
 
-async def _new(settings: RunSettings, config: Config, manager: Manager) -> Session:
+async def _new(settings: RunSettings, config: Config, manager: AnyManager) -> Session:
+    if settings.host is not None or not isinstance(manager, Manager):
+        return await _new_elsewhere(settings, manager)
     if settings.in_hub:
         return await _new_in_hub(settings, manager)
     options = options_for(settings, config)
     _check_start(options, settings.directory)
+    await _check_transport(options)
     return await manager.start(
         options,
         title=settings.title or "",
@@ -54,6 +60,38 @@ async def _new(settings: RunSettings, config: Config, manager: Manager) -> Sessi
         budget=settings.max_budget or config.limits.session_budget_usd,
         worktree=settings.worktree,
         record=settings.record,
+    )
+
+
+async def _new_elsewhere(settings: RunSettings, manager: AnyManager) -> Session:
+    """One on another machine: what is not said here is as that machine's settings say."""
+    if settings.needs_this_machine:
+        raise InvalidOptions(
+            f"{URL} is set, and the hub has a Claude Code of its own: leave out --cli, --transport, --record and "
+            f"--use-api-billing, or unset {URL}"
+        )
+    if not settings.names_a_whole_path:
+        raise InvalidOptions("say the directory on that machine by its whole path, beginning with / or ~, with --cwd")
+    try:
+        return await _started_elsewhere(settings, manager)
+    except HandrailError as error:
+        if settings.cwd is None and os.getcwd() in str(error):
+            raise InvalidOptions(f"{error}; --cwd names a directory of the machine that runs it") from None
+        raise
+
+
+async def _started_elsewhere(settings: RunSettings, manager: AnyManager) -> Session:
+    mode: Any = settings.mode or "default"
+    options = Options(
+        cwd=settings.directory_elsewhere, model=settings.model, permission_mode=mode, max_turns=settings.max_turns
+    )
+    return await manager.start(
+        options,
+        host=settings.host or "",
+        title=settings.title or "",
+        policy=Asked(profile=settings.policy, allow=settings.allowed_tools),
+        budget=settings.max_budget,
+        worktree=settings.worktree,
     )
 
 
@@ -79,7 +117,12 @@ def _check_start(options: Options, directory: str) -> None:
     command_line(options, find_cli(options.cli_path).argv)
 
 
-async def _found(settings: RunSettings, manager: Manager) -> Session:
+async def _check_transport(options: Options) -> None:
+    if options.transport != "stdio":
+        await check_dials(find_cli(options.cli_path).argv, child_environment(options, os.environ))
+
+
+async def _found(settings: RunSettings, manager: AnyManager) -> Session:
     cwd = settings.directory
     if settings.resume is not None:
         try:
@@ -92,7 +135,7 @@ async def _found(settings: RunSettings, manager: Manager) -> Session:
     return latest
 
 
-async def _forked(settings: RunSettings, manager: Manager, found: Session) -> Opened:
+async def _forked(settings: RunSettings, manager: AnyManager, found: Session) -> Opened:
     if settings.record is not None:
         raise InvalidOptions("a fork cannot be recorded from its start: leave --record out")
     fork = await manager.fork(found.id, title=settings.title or "", **_changes(settings))
@@ -106,6 +149,7 @@ def _changes(settings: RunSettings) -> dict[str, Any]:
         "permission_mode": settings.mode,
         "max_turns": settings.max_turns,
         "cli_path": settings.cli,
+        "transport": settings.transport,
         "use_api_billing": settings.use_api_billing or None,
         "budget": settings.max_budget,
     }
@@ -119,9 +163,11 @@ def options_for(settings: RunSettings, config: Config) -> Options:
     """How Claude Code is started: as the command line says, and else as the configuration does."""
     claude = config.claude
     mode: Any = settings.mode or claude.permission_mode
+    transport: Any = settings.transport or "stdio"
     return Options(
         cwd=settings.cwd,
         cli_path=settings.cli or claude.cli_path,
+        transport=transport,
         model=settings.model or claude.model,
         fallback_model=claude.fallback_model,
         effort=claude.effort,

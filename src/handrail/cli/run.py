@@ -10,7 +10,15 @@ from typing import Annotated
 
 import typer
 
-from handrail.cli.candidates import models, permission_modes, policy_profiles, session_ids
+from handrail.cli.candidates import (
+    TRANSPORTS,
+    host_wishes,
+    models,
+    permission_modes,
+    policy_profiles,
+    session_ids,
+    transports,
+)
 from handrail.cli.settings import RunSettings
 
 __all__ = ["run"]
@@ -69,9 +77,25 @@ Worktree = Annotated[
 InHub = Annotated[
     bool, typer.Option("--in-hub", help="Run it in the hub (handrail serve), where it goes on without this terminal.")
 ]
+Host = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Run it on this host (handrail hosts): a name, label:WORD, or any for the least busy one.",
+        autocompletion=host_wishes,
+    ),
+]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="What to call the session in lists.")]
 Cwd = Annotated[Path | None, typer.Option(metavar="DIR", help="The project's directory; by default this one.")]
 CLI = Annotated[str | None, typer.Option(metavar="PATH", help="The claude to run, if the right one is not found.")]
+Transport = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="stdio; or, with Claude Code up to 2.1.120, websocket or hybrid: it connects to an address served here.",
+        autocompletion=transports,
+    ),
+]
 UseAPIBilling = Annotated[
     bool,
     typer.Option("--use-api-billing", help="Pass ANTHROPIC_API_KEY on: the key is billed, not your subscription."),
@@ -101,9 +125,11 @@ def run(
     max_turns: MaxTurns = None,
     worktree: Worktree = None,
     in_hub: InHub = False,
+    host: Host = None,
     title: Title = None,
     cwd: Cwd = None,
     cli: CLI = None,
+    transport: Transport = None,
     use_api_billing: UseAPIBilling = False,
     record: Record = None,
     json: JSON = False,
@@ -122,6 +148,7 @@ def run(
       handrail run "Fix the failing test"
       git diff | handrail run "Review this change" --policy readonly
       handrail run -c "Now write the tests" --image mockup.png
+      handrail run --host build-box --cwd /srv/shop "Fix the failing test"
       handrail run --json "What does this do?" | jq -r 'select(.type == "completed").answer'
 
     \b
@@ -145,11 +172,13 @@ def run(
         cwd=cwd,
         worktree=worktree,
         in_hub=in_hub,
+        host=host,
         title=title,
         resume=resume,
         continue_latest=continue_,
         fork=fork,
         cli=cli,
+        transport=transport,
         use_api_billing=use_api_billing,
         record=record,
         json=json,
@@ -166,6 +195,7 @@ def run(
 
 def _check(settings: RunSettings) -> None:
     _check_mode(settings.mode)
+    _check_transport(settings.transport)
     for hint, wrong, why in _contradictions(settings):
         if wrong:
             raise typer.BadParameter(why, param_hint=hint)
@@ -180,6 +210,14 @@ def _check_mode(mode: str | None) -> None:
     modes = KEYS["claude.permission_mode"].choices
     if mode not in modes:
         raise typer.BadParameter(f"there is no mode {mode!r}{did_you_mean(mode, modes)}", param_hint="--mode")
+
+
+def _check_transport(transport: str | None) -> None:
+    kinds = [kind for kind, _ in TRANSPORTS]
+    if transport is not None and transport not in kinds:
+        raise typer.BadParameter(
+            f"there is no transport {transport!r}: it is one of {', '.join(kinds)}", param_hint="--transport"
+        )
 
 
 def _contradictions(settings: RunSettings) -> list[tuple[str, bool, str]]:
@@ -208,10 +246,31 @@ def _contradictions(settings: RunSettings) -> list[tuple[str, bool, str]]:
         (
             "--in-hub",
             settings.in_hub and settings.needs_this_process,
-            "the hub has a Claude Code of its own: leave out --cli, --record, --max-turns, --allowed-tools and "
-            "--use-api-billing",
+            "the hub has a Claude Code of its own: leave out --cli, --transport, --record, --max-turns, "
+            "--allowed-tools and --use-api-billing",
         ),
+        *_contradictions_of_host(settings),
         ("--worktree", of_a_new_one and settings.goes_on, "it is for new sessions: one that goes on stays where it is"),
+    ]
+
+
+def _contradictions_of_host(settings: RunSettings) -> list[tuple[str, bool, str]]:
+    if settings.host is None:
+        return []
+    return [
+        ("--host", not settings.host, "say which host: a name of handrail hosts, label:WORD, or any"),
+        ("--host", settings.in_hub, "--in-hub means the hub's own machine: choose one of the two"),
+        ("--host", settings.goes_on, "a session that goes on does so on the machine that it is on"),
+        (
+            "--host",
+            settings.needs_this_machine,
+            "a host has a Claude Code of its own: leave out --cli, --transport, --record and --use-api-billing",
+        ),
+        (
+            "--cwd",
+            not settings.names_a_whole_path,
+            "say the directory on that machine by its whole path, beginning with / or ~",
+        ),
     ]
 
 

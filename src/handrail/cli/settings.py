@@ -24,11 +24,13 @@ class RunSettings:
     cwd: Path | None = None
     worktree: str | None = None
     in_hub: bool = False
+    host: str | None = None
     title: str | None = None
     resume: str | None = None
     continue_latest: bool = False
     fork: bool = False
     cli: str | None = None
+    transport: str | None = None
     use_api_billing: bool = False
     record: Path | None = None
     json: bool = False
@@ -49,6 +51,16 @@ class RunSettings:
         return os.path.abspath(self.cwd or os.getcwd())
 
     @property
+    def directory_elsewhere(self) -> str:
+        """The project's directory on another machine: what `~` is there is known there."""
+        return str(self.cwd or os.getcwd())
+
+    @property
+    def names_a_whole_path(self) -> bool:
+        """Whether the directory means the same wherever it is looked for."""
+        return self.directory_elsewhere.startswith(("/", "~"))
+
+    @property
     def goes_on(self) -> bool:
         """Whether it goes on with a session that there is."""
         return self.resume is not None or self.continue_latest
@@ -56,4 +68,9 @@ class RunSettings:
     @property
     def needs_this_process(self) -> bool:
         """Whether anything was said that only a session of this process can be given."""
-        return bool(self.cli or self.record or self.max_turns or self.allowed_tools or self.use_api_billing)
+        return self.needs_this_machine or bool(self.max_turns or self.allowed_tools)
+
+    @property
+    def needs_this_machine(self) -> bool:
+        """Whether anything was said that the Claude Code of another machine cannot be given."""
+        return bool(self.cli or self.transport or self.record or self.use_api_billing)

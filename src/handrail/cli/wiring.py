@@ -15,7 +15,8 @@ from uuid import uuid4
 from handrail.cli.attachment import Attachment, ExitCode
 from handrail.cli.endings import Answered
 from handrail.cli.images import content_with_images
-from handrail.cli.managing import configured_manager
+from handrail.cli.managing import the_manager
+from handrail.cli.named_hub import is_named
 from handrail.cli.opening import Opened, open_session, policy_for
 from handrail.cli.settings import RunSettings
 from handrail.cli.showing.remarks import notice
@@ -124,7 +125,7 @@ class _Wiring:
         self._warn()
         # Without a terminal nobody is asked, and the rest is denied: a hub would leave it to people.
         host = HubHost(self._places) if self._surface.keyboard is not None else None
-        async with configured_manager(self._places, self._config, host=host) as manager:
+        async with the_manager(self._places, self._config, host=host) as manager:
             yield await open_session(self._settings, self._config, manager)
 
     def _demo(self) -> Any:
@@ -139,6 +140,8 @@ class _Wiring:
 
     def _warn(self) -> None:
         """Say what should be known before anything runs."""
+        if self._runs_elsewhere:
+            return  # settings and policies are those of that machine
         if danger := danger_notice(self._config):
             self._say(FAILED, danger)
         if not self._settings.goes_on:
@@ -147,11 +150,16 @@ class _Wiring:
             if held_back is not None:
                 self._say(NEEDS_YOU, str(held_back))
 
+    @property
+    def _runs_elsewhere(self) -> bool:
+        return is_named() or self._settings.host is not None
+
     async def _actor(self, opened: Opened) -> Actor:
         """Whoever answers here: for a session that lives in another process, somebody elsewhere."""
         if await opened.session.is_mine():
             return Actor(user_name(), "terminal")
-        self._say(QUIET, "this session lives in another process: Ctrl-D leaves it running there")
+        where = "on another machine" if self._runs_elsewhere else "in another process"
+        self._say(QUIET, f"this session lives {where}: Ctrl-D leaves it running there")
         return Actor(user_name(), "attach", os.getpid())
 
     def _go_on(self, row: SessionRow) -> Collection[str]:
@@ -159,7 +167,7 @@ class _Wiring:
         if self._settings.demo:
             return ()
         own = f'handrail resume {row.id[:8]} "…"'
-        if row.cli_session_id is None:
+        if row.cli_session_id is None or self._runs_elsewhere or row.host:
             return (own,)
         elsewhere = row.cwd != os.getcwd()
         there = f"cd {shlex.quote(row.cwd)} && " if elsewhere else ""

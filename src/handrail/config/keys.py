@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from handrail.config.model import Claude, Hub, Limits, Notify, Policy, Storage, Terminal
+from handrail.config.model import Claude, Host, Hub, Limits, Notify, Policy, Storage, Terminal
 from handrail.errors import ConfigError
 from handrail.wording import did_you_mean
 
@@ -116,6 +116,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "limits": Limits,
     "storage": Storage,
     "hub": Hub,
+    "host": Host,
     "terminal": Terminal,
     "notify": Notify,
 }

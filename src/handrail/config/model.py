@@ -10,21 +10,47 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-__all__ = ["Claude", "Config", "Effort", "Hub", "Limits", "Notify", "NotifyOn", "Policy", "Storage", "Terminal"]
+__all__ = [
+    "Claude",
+    "Config",
+    "Effort",
+    "Host",
+    "Hub",
+    "Limits",
+    "Notify",
+    "NotifyOn",
+    "Policy",
+    "Storage",
+    "Terminal",
+]
 
 PermissionMode: TypeAlias = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]
 Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
 Profile: TypeAlias = Literal["careful", "edits", "readonly", "trusted"]
 SettingSource: TypeAlias = Literal["user", "project", "local"]
-NotifyOn: TypeAlias = Literal["ask", "finished", "failed", "stalled"]
+NotifyOn: TypeAlias = Literal["ask", "finished", "failed", "stalled", "probe"]
 
 LARGEST = 1e9
 """No number of dollars, minutes, days or megabytes is larger: it keeps `inf` out."""
+
+PROBE_HOURS = (
+    "Every how many hours it is looked whether Claude Code was updated, to try out what Handrail depends on if it was "
+    "(`handrail doctor --probe`). 0: never."
+)
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 Above0: TypeAlias = Annotated[float, Meta(gt=0, le=LARGEST)]
 AtLeast0: TypeAlias = Annotated[float, Meta(ge=0, le=LARGEST)]
 WebAddress: TypeAlias = Annotated[str, Meta(pattern=r"^https?://[^\s/]+\S*$", title="an http or https address")]
+HubAddress: TypeAlias = Annotated[
+    str, Meta(pattern=r"^(wss|https|ws|http)://[^\s/]+/?$", title="the address of a hub, beginning with wss://")
+]
+HostName: TypeAlias = Annotated[
+    str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$", title="a name of letters, digits, dots and dashes")
+]
+Label: TypeAlias = Annotated[
+    str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$", title="a word of letters, digits, dots and dashes")
+]
 
 
 class Claude(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +159,8 @@ class Notify(msgspec.Struct, frozen=True, kw_only=True):
         tuple[NotifyOn, ...],
         Meta(
             min_length=1,
-            description="When: something waits for you, a run ended well, a run failed, a run stalled.",
+            description="When: something waits for you, a run ended well, a run failed, a run stalled, or a probe of "
+            "Claude Code found something.",
         ),
     ] = ("ask", "finished", "failed")
     command: Annotated[
@@ -202,6 +229,38 @@ class Hub(msgspec.Struct, frozen=True, kw_only=True):
     drain_seconds: Annotated[
         AtLeast0, Meta(description="How long a stop waits for runs to end by themselves before it ends them.")
     ] = 30
+    probe_hours: Annotated[AtLeast0, Meta(description=PROBE_HOURS)] = 24
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """This machine as a host: what `handrail host` offers a hub elsewhere, and what it lets it do."""
+
+    hub: Annotated[
+        HubAddress | None, Meta(description="The hub that it dials. `ws://` is for a hub on this machine only.")
+    ] = None
+    name: Annotated[HostName | None, Meta(description="What the hub calls this machine. Unset: its host name.")] = None
+    roots: Annotated[
+        tuple[Text, ...],
+        Meta(description="The directories in which the hub may start sessions, with all below them."),
+    ] = ("~",)
+    labels: Annotated[
+        tuple[Label, ...], Meta(description="Words by which sessions find it, such as `gpu`: `--host label:gpu`.")
+    ] = ()
+    capacity: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="How many sessions the hub may run here at once. Unset: any number."),
+    ] = None
+    profiles: Annotated[
+        tuple[Profile, ...], Meta(min_length=1, description="The policy profiles that the hub may choose here.")
+    ] = ("careful", "edits", "readonly")
+    allow_bypass: Annotated[
+        bool,
+        Meta(description="Let the hub start sessions in which Claude runs everything without asking."),
+    ] = False
+    drain_seconds: Annotated[
+        AtLeast0, Meta(description="How long a stop waits for runs to end by themselves before it ends them.")
+    ] = 30
+    probe_hours: Annotated[AtLeast0, Meta(description=PROBE_HOURS)] = 24
 
 
 class Terminal(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,6 +285,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     storage: Storage = Storage()
     hub: Hub = Hub()
+    host: Host = Host()
     terminal: Terminal = Terminal()
     notify: tuple[Notify, ...] = ()
 

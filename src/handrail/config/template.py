@@ -32,6 +32,9 @@ EXAMPLES = {
     "hub.public_url": '"https://box.example.net"',
     "hub.tls_certificate": '"/etc/handrail/hub.pem"',
     "hub.tls_key": '"/etc/handrail/hub.key"',
+    "host.hub": '"wss://hub.example.org"',
+    "host.name": '"build-box"',
+    "host.capacity": "4",
     "notify.command": '["notify-send", "Claude"]',
     "notify.webhook": '"https://example.com/hook"',
 }

@@ -123,6 +123,12 @@ class Translator:
             self._emit(self._recorded.answered(frame))
         return self._taken_events()
 
+    def goes_on(self) -> list[Event]:
+        """The CLI is in the middle of a run whose beginning was told to somebody else."""
+        if self._runs.number is None and not self._runs.over:
+            self._emit([self._runs.begin(resume=self.session_id)])
+        return self._taken_events()
+
     def exited(self, *, exit_code: int | None, reason: str, stderr: str = "", expected: bool = False) -> list[Event]:
         """The process is gone: everything that was open is closed, and the open run is over."""
         why = reason or _exit_words(exit_code)

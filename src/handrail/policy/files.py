@@ -6,7 +6,7 @@ import os
 import stat
 from typing import Protocol
 
-__all__ = ["Disk", "Files"]
+__all__ = ["Disk", "Elsewhere", "Files"]
 
 
 class Files(Protocol):
@@ -71,6 +71,28 @@ class Disk:
         except (OSError, ValueError):
             return None
         return content if len(content) <= at_most else None
+
+
+class Elsewhere:
+    """The files of a machine that cannot be looked at: everything may be there, and nothing can be read."""
+
+    def resolve(self, path: str) -> str:
+        return path
+
+    def is_link(self, path: str) -> bool:
+        return False
+
+    def link_target(self, path: str) -> str | None:
+        return None
+
+    def is_directory(self, path: str) -> bool:
+        return False
+
+    def exists(self, path: str) -> bool:
+        return True
+
+    def read(self, path: str, at_most: int) -> bytes | None:
+        return None
 
 
 def _open_at_once(path: str, flags: int) -> int:

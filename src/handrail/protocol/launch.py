@@ -371,6 +371,7 @@ def _check_needs_no_channel(options: Options) -> None:
         "replay_user_messages": options.replay_user_messages,
         "extra_initialize": bool(options.extra_initialize),
         "mcp_servers of type sdk": bool(sdk_mcp_servers(options)),
+        f"transport={options.transport!r}": options.transport != "stdio",
     }
     if names := ", ".join(name for name, needed in needing.items() if needed):
         raise InvalidOptions(f"{names} can only be had on the control channel: use connect(), or leave it out")
@@ -467,7 +468,17 @@ def _own_variables(options: Options) -> dict[str, str]:
         variables["CLAUDE_AGENT_SDK_CLIENT_APP"] = options.client_app
     if options.cwd is not None and PurePosixPath(options.cwd).is_absolute():
         variables["PWD"] = str(options.cwd)
-    return variables
+    return variables | _sent_as_headers(options)
+
+
+def _sent_as_headers(options: Options) -> dict[str, str]:
+    """What says where the CLI runs: it sends the first to the server it connects to, the others to the API."""
+    variables = {
+        "CLAUDE_CODE_ENVIRONMENT_RUNNER_VERSION": options.runner_version,
+        "CLAUDE_CODE_REMOTE_SESSION_ID": options.remote_session_id,
+        "CLAUDE_CODE_CONTAINER_ID": options.container_id,
+    }
+    return {name: value for name, value in variables.items() if value is not None}
 
 
 # ---------------------------------------------------------------- versions

@@ -17,12 +17,14 @@ import msgspec
 
 from handrail.errors import InvalidOptions
 
-__all__ = ["Effort", "Options", "PermissionMode", "SettingSource", "StrPath"]
+__all__ = ["Effort", "Options", "PermissionMode", "SettingSource", "StrPath", "TokenBy", "TransportKind"]
 
 PermissionMode: TypeAlias = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]
 Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
 SettingSource: TypeAlias = Literal["user", "project", "local"]
 StrPath: TypeAlias = str | PurePath
+TransportKind: TypeAlias = Literal["stdio", "websocket", "hybrid"]
+TokenBy: TypeAlias = Literal["descriptor", "environment"]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +41,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     client_app: str | None = None
     extra_args: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     extra_initialize: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+    # How it is reached
+    transport: TransportKind = "stdio"
+    access_token_by: TokenBy = "descriptor"  # noqa: S105  how it is given, not the token
+    runner_version: str | None = None
+    remote_session_id: str | None = None
+    container_id: str | None = None
 
     # The model
     model: str | None = None
@@ -168,6 +177,13 @@ def _text(name: str, value: Any) -> None:
     _prose(name, value)
     if not value:
         raise InvalidOptions(f"{name} is empty: give a value, or leave {name} out")
+
+
+def _header(name: str, value: Any) -> None:
+    """Text that the CLI sends as the value of an HTTP header."""
+    _text(name, value)
+    if not (value.isascii() and value.isprintable()):
+        raise InvalidOptions(f"{name} is sent as an HTTP header: use printable ASCII characters only, in one line")
 
 
 def _path(name: str, value: Any) -> None:
@@ -418,6 +434,11 @@ _FIELD_CHECKS: Final[Mapping[str, Check]] = {
     "client_app": _optional(_prose),
     "extra_args": _extra_args,
     "extra_initialize": _extra_initialize,
+    "transport": _one_of(*get_args(TransportKind)),
+    "access_token_by": _one_of(*get_args(TokenBy)),
+    "runner_version": _optional(_header),
+    "remote_session_id": _optional(_header),
+    "container_id": _optional(_header),
     "model": _optional(_text),
     "fallback_model": _optional(_text),
     "effort": _optional(_one_of(*get_args(Effort))),
@@ -584,5 +605,6 @@ _FLAGS_OF_THE_CHANNEL: Final = ("print", "output-format", "input-format", "verbo
 FLAGS_TAKEN: Final[Mapping[str, str]] = {
     **{flag: f"set {field} instead" for flag, field in _FIELD_OF_FLAG.items()},
     **dict.fromkeys(_FLAGS_OF_THE_CHANNEL, "Handrail sets it, because it reads what the CLI then writes"),
+    "sdk-url": "set transport instead, and Handrail serves the address that the CLI connects to",
 }
 """Flags that have an option of their own, or that Handrail itself needs: what to do instead."""

@@ -51,6 +51,10 @@ class TurnTracker:
         """A message went out."""
         self._open[uuid] = _OpenTurn(uuid)
 
+    def forget(self, uuid: str) -> None:
+        """Nobody will answer this message."""
+        self._open.pop(uuid, None)
+
     def is_queued(self, uuid: str) -> bool:
         """Whether the CLI has this message but is not working on it; False where it does not say."""
         turn = self._open.get(uuid)

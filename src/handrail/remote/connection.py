@@ -2,100 +2,197 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
-from collections.abc import Mapping
-from typing import Any
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+from uuid import uuid4
 
 import httpx2
 import msgspec
 
 from handrail import errors
+from handrail.error_records import error_of
+from handrail.link.wire import ErrorRecord
+from handrail.places import Places
 from handrail.remote.errors import HubError, HubUnreachable
-from handrail.remote.hub_file import RunningHub
+from handrail.remote.hub_file import RunningHub, running_hub
+from handrail.remote.pauses import Pauses
 
 __all__ = ["HubConnection"]
 
-SECONDS = 120.0
+SECONDS: Final = 120.0
 """Starting a session takes a while, and Claude Code may take its time to answer."""
-ANYWHERE = "http://handrail"
+ANYWHERE: Final = "http://handrail"
 """The name of the hub where there is none: behind its socket."""
+PASSING: Final = frozenset({502, 503, 504})
+"""What a proxy answers while the hub behind it is away."""
+
+Recover = Callable[[], Awaitable[Any]]
+"""Looks whether something was done although nobody heard of it; gives what is then the answer, else None."""
+
+
+async def _cannot_tell() -> None:
+    return None
 
 
 class HubConnection:
-    """One hub. Opened and closed with `async with`."""
+    """One hub. Opened and closed with `async with`.
 
-    def __init__(self, *, url: str = "", token: str = "", socket: str | None = None) -> None:
+    For `patience` seconds what fails because the hub cannot be reached is tried again. Each act carries a key, so that
+    it is done once however often it is tried.
+    """
+
+    def __init__(self, *, url: str = "", token: str = "", socket: str | None = None, patience: float = 0.0) -> None:
         self.url = url.rstrip("/")
         self.socket = socket
+        self.patience = patience
+        self._places: Places | None = None
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
-        transport = httpx2.AsyncHTTPTransport(uds=socket) if socket is not None else None
-        self._client = httpx2.AsyncClient(
-            base_url=ANYWHERE if socket is not None else self.url,
+        self.tls = ssl.create_default_context() if self.url.startswith("https:") and socket is None else None
+        self._clients: list[httpx2.AsyncClient] = []
+        self._client = self._new_client()
+
+    def _new_client(self) -> httpx2.AsyncClient:
+        transport = httpx2.AsyncHTTPTransport(uds=self.socket) if self.socket is not None else None
+        client = httpx2.AsyncClient(
+            base_url=ANYWHERE if self.socket is not None else self.url,
             transport=transport,
             headers=self._headers,
             timeout=SECONDS,
-            verify=ssl.create_default_context() if self.url.startswith("https:") and socket is None else False,
+            verify=self.tls or False,
             trust_env=False,  # a proxy of the environment is not the way to a hub
         )
+        self._clients.append(client)
+        return client
 
     @classmethod
-    def local(cls, hub: RunningHub) -> HubConnection:
-        """The hub of this user on this machine."""
-        return cls(url=hub.url, socket=hub.socket)
+    def local(cls, hub: RunningHub, *, patience: float = 0.0, places: Places | None = None) -> HubConnection:
+        """The hub of this user on this machine; with `places`, also the next one that runs here."""
+        connection = cls(url=hub.url, socket=hub.socket, patience=patience)
+        connection._places = places
+        return connection
 
     async def __aenter__(self) -> HubConnection:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._client.aclose()
+        for client in self._clients:
+            await client.aclose()
+
+    def look_again(self) -> None:
+        """The hub cannot be reached where it was: one that was started anew listens elsewhere on this machine."""
+        found = running_hub(self._places) if self._places is not None else None
+        if found is not None and found.socket != self.socket:
+            self.socket, self.url = found.socket, found.url
+            self._client = self._new_client()
 
     @property
     def headers(self) -> Mapping[str, str]:
         """What a request carries that says who asks."""
         return self._headers
 
+    @property
+    def where(self) -> str:
+        """The hub in words."""
+        return self.url or self.socket or ""
+
+    async def greet(self) -> None:
+        """See at once whether the hub is there and lets us in. Raises `HubUnreachable` or `HubError`."""
+        await self._sent("GET", "/api/me")
+
     async def get(self, path: str, into: Any = Any, **query: Any) -> Any:
         """Read something."""
-        return await self._answered("GET", path, into, params=_given(query))
+        return _decoded(await self._insisting("GET", path, _cannot_tell, params=_given(query)), into)
 
-    async def post(self, path: str, into: Any = None, *, body: Any = None, key: str | None = None) -> Any:
+    async def post(
+        self, path: str, into: Any = None, *, body: Any = None, key: str | None = None, recover: Recover = _cannot_tell
+    ) -> Any:
         """Do something. Tried again with the same `key` it is done once."""
-        return await self.act("POST", path, into, body=body, key=key)
+        return await self.act("POST", path, into, body=body, key=key, recover=recover)
 
-    async def act(self, method: str, path: str, into: Any = None, *, body: Any = None, key: str | None = None) -> Any:
-        """The same for any method."""
+    async def act(
+        self,
+        method: str,
+        path: str,
+        into: Any = None,
+        *,
+        body: Any = None,
+        key: str | None = None,
+        recover: Recover = _cannot_tell,
+    ) -> Any:
+        """The same for any method.
+
+        A hub that dies in the middle of something knows nothing of its key afterwards: before it is tried again,
+        `recover` looks whether it was done.
+        """
+        key = key or (uuid4().hex if self.patience else None)
         headers = {"idempotency-key": key} if key is not None else {}
         content = None if body is None else msgspec.json.encode(body)
         if content is not None:
             headers["content-type"] = "application/json"
-        return await self._answered(method, path, into, content=content, headers=headers)
+        answer = await self._insisting(method, path, recover, content=content, headers=headers)
+        return _decoded(answer, into) if isinstance(answer, httpx2.Response) else answer
 
     async def text(self, path: str, **query: Any) -> str:
         """A document that is not JSON."""
-        return (await self._sent("GET", path, params=_given(query))).text
+        response: httpx2.Response = await self._insisting("GET", path, _cannot_tell, params=_given(query))
+        return response.text
 
-    async def _answered(self, method: str, path: str, into: Any, **how: Any) -> Any:
-        response = await self._sent(method, path, **how)
-        if into is None or not response.content:
-            return None
-        try:
-            return msgspec.json.decode(response.content, type=into)
-        except msgspec.MsgspecError as error:
-            raise HubError(
-                f"the hub's answer cannot be read ({error}): is it of another version?", code="unread", status=0
-            ) from None
+    async def _insisting(self, method: str, path: str, recover: Recover, **how: Any) -> Any:
+        """The answer, or what was recovered instead."""
+        began = time.monotonic()
+        pauses = Pauses()
+        while True:
+            pause = pauses.next()
+            try:
+                return await self._sent(method, path, **how)
+            except errors.HandrailError as error:
+                if time.monotonic() + pause > began + self._patience_with(error):
+                    raise
+            await asyncio.sleep(pause)
+            try:
+                recovered = await recover()
+            except HubUnreachable:
+                continue
+            if recovered is not None:
+                return recovered
+
+    def _patience_with(self, error: errors.HandrailError) -> float:
+        """For how long to try again what failed so."""
+        match error:
+            case HubError(code="in_progress"):
+                return SECONDS if self.patience else 0.0  # the same request, whose answer was not heard, goes on there
+            case HubUnreachable() | HubError(code="stopping"):
+                return self.patience
+            case HubError(code="", status=status) if status in PASSING:
+                return self.patience
+        return 0.0
 
     async def _sent(self, method: str, path: str, **how: Any) -> httpx2.Response:
         try:
             response = await self._client.request(method, path, **how)
         except (httpx2.ConnectError, FileNotFoundError) as error:
-            raise HubUnreachable(f"there is no hub at {self.url or self.socket}: {error}") from None
+            self.look_again()
+            raise HubUnreachable(f"there is no hub at {self.where}: {error}") from None
         except (httpx2.HTTPError, ssl.SSLError) as error:
-            raise HubUnreachable(f"the hub at {self.url} does not answer: {type(error).__name__} {error}") from None
+            raise HubUnreachable(f"the hub at {self.where} does not answer: {type(error).__name__} {error}") from None
         if response.status_code >= 400:
             raise _error_of(response)
         return response
+
+
+def _decoded(response: httpx2.Response, into: Any) -> Any:
+    if into is None or not response.content:
+        return None
+    try:
+        return msgspec.json.decode(response.content, type=into)
+    except msgspec.MsgspecError as error:
+        raise HubError(
+            f"the hub's answer cannot be read ({error}): is it of another version?", code="unread", status=0
+        ) from None
 
 
 def _given(query: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,20 +223,39 @@ _ERRORS: Mapping[str, type[errors.HandrailError]] = {
     "invalid_options": errors.InvalidOptions,
     "launch_failed": errors.LaunchError,
     "process_exited": errors.ProcessError,
+    "host_not_found": errors.HostNotFound,
+    "host_away": errors.HostAway,
+    "host_refused": errors.HostRefused,
 }
-"""The error of each problem that a program would have met without a hub, too."""
+"""The error of each problem that a program would have met without a hub, too, where the hub does not name it itself."""
+
+BASE: Final = errors.HandrailError.__name__
+
+
+class _Problem(msgspec.Struct):
+    """What a hub says went wrong."""
+
+    code: str = ""
+    detail: str = ""
+    error: dict[str, Any] = {}
+    by: str = ""
+    at: float = 0.0
+    state: str = "unknown"
 
 
 def _error_of(response: httpx2.Response) -> errors.HandrailError:
     try:
-        told = msgspec.json.decode(response.content, type=dict[str, Any])
+        told = msgspec.json.decode(response.content, type=_Problem)
     except msgspec.MsgspecError:
-        told = {}
-    code, detail = str(told.get("code", "")), str(told.get("detail") or f"the hub answered {response.status_code}")
-    match code:
+        told = _Problem()
+    detail = told.detail or f"the hub answered {response.status_code}"
+    kind = told.error.get("kind", BASE)
+    if kind != BASE and kind in errors.__all__:
+        return error_of(ErrorRecord(kind=kind, message=detail, fields=told.error.get("fields") or {}))
+    match told.code:
         case "already_decided":
-            return errors.AlreadyDecided(detail, actor=str(told.get("by", "")), at=float(told.get("at") or 0.0))
+            return errors.AlreadyDecided(detail, actor=told.by, at=told.at)
         case "ask_closed" | "ask_not_found":
-            return errors.AskClosed(detail, state=str(told.get("state", "unknown")))
-    known = _ERRORS.get(code)
-    return known(detail) if known is not None else HubError(detail, code=code, status=response.status_code)
+            return errors.AskClosed(detail, state=told.state)
+    known = _ERRORS.get(told.code)
+    return known(detail) if known is not None else HubError(detail, code=told.code, status=response.status_code)

@@ -19,6 +19,8 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from handrail.errors import HandrailError, StoreError
+from handrail.link.programs import PROGRAMS_PATH
+from handrail.link.wire import LINK_PATH
 from handrail.server.auth.guards import Guards
 from handrail.server.calls import Call, Caller
 from handrail.server.hub import Hub
@@ -26,7 +28,7 @@ from handrail.server.idempotency import HEADER, check_key
 from handrail.server.logs import about, access, new_request_id
 from handrail.server.page import page_routes
 from handrail.server.problems import Problem, problem_of
-from handrail.server.roles import RoleNeeded, check_role
+from handrail.server.roles import Role, RoleNeeded, check_role, suffices
 from handrail.server.routes import ROUTES
 from handrail.server.routing import Reply, Route
 
@@ -37,13 +39,17 @@ logger = logging.getLogger("handrail.server")
 LIVE_PATH = "/api/live"
 NOT_AUTHENTICATED = 4401
 """The close code of a socket that shows no valid token."""
+ROLE_NEEDED = 4403
 TRY_AGAIN = 1011
 
 
 def make_app(hub: Hub) -> ASGIApp:
     """The application that serves `hub`."""
     routes: list[BaseRoute] = [_starlette_route(hub, route) for route in ROUTES]
-    routes.append(WebSocketRoute(LIVE_PATH, _live(hub)))
+    routes.append(WebSocketRoute(LIVE_PATH, _socket(hub, hub.live.serve, "viewer")))
+    routes.append(WebSocketRoute(LINK_PATH, hub.hosts.serve))
+    routes += hub.ingress.routes()
+    routes.append(WebSocketRoute(PROGRAMS_PATH, _socket(hub, hub.program_sockets.serve, "owner")))
     routes += page_routes(development=hub.settings.development)
     app = Starlette(routes=routes, exception_handlers={HTTPException: _told_by_starlette})
     app.router.redirect_slashes = False
@@ -181,7 +187,11 @@ def _query(request: Request) -> dict[str, list[str]]:
         raise Problem("bad_request", f"the query cannot be read: {error}") from None
 
 
-def _live(hub: Hub) -> Callable[[WebSocket], Awaitable[None]]:
+def _socket(
+    hub: Hub, serve: Callable[[WebSocket, Caller], Awaitable[None]], needed: Role
+) -> Callable[[WebSocket], Awaitable[None]]:
+    """A WebSocket for those who have this role."""
+
     async def endpoint(websocket: WebSocket) -> None:
         try:
             caller = await hub.authenticator.authenticate(websocket.scope)
@@ -194,7 +204,10 @@ def _live(hub: Hub) -> Callable[[WebSocket], Awaitable[None]]:
         if caller is None:
             await _turn_away(websocket, NOT_AUTHENTICATED, "show a token or open a login link")
             return
-        await hub.live.serve(websocket, caller)
+        if not suffices(caller.role, needed):
+            await _turn_away(websocket, ROLE_NEEDED, f"this needs the role {needed}; yours is {caller.role}")
+            return
+        await serve(websocket, caller)
 
     return endpoint
 

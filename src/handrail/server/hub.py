@@ -18,11 +18,14 @@ from handrail.server.auth.audit import Audit
 from handrail.server.auth.logins import Logins
 from handrail.server.auth.tokens import Tokens
 from handrail.server.auth.who import Authenticator
+from handrail.server.hosts import Hosts
 from handrail.server.idempotency import KEPT_FOR, Replies
+from handrail.server.ingress import Ingress
 from handrail.server.journal_watch import JournalWatch
 from handrail.server.live import Live
 from handrail.server.metrics import Metrics
 from handrail.server.problems import Problem
+from handrail.server.programs import Programs, ProgramSockets
 from handrail.server.roots import Roots
 from handrail.server.showing import Showing
 from handrail.sessions.manager import Manager
@@ -126,7 +129,11 @@ class Hub:
         self.authenticator = Authenticator(self.tokens)
         self.replies = Replies(self.store)
         self.showing = Showing()
-        self.live = Live(manager, metrics=self.metrics, showing=self.showing)
+        self.hosts = Hosts(manager, url=lambda: self.settings.url, audit=self.audit, meter=self.metrics)
+        self.live = Live(manager, metrics=self.metrics, showing=self.showing, hosts=self.hosts)
+        self.ingress = Ingress(manager, self.tokens)
+        self.programs = Programs()
+        self.program_sockets = ProgramSockets(self.programs)
         self.stopping = False
         self._resources = AsyncExitStack()
 
@@ -136,9 +143,17 @@ class Hub:
 
     async def __aenter__(self) -> Self:
         await self._resources.enter_async_context(self.live)
+        await self._resources.enter_async_context(self.hosts)
+        await self._resources.enter_async_context(self.ingress)
+        self._resources.callback(self.tokens.on_revoked(self.ingress.close_token))
+        self.hosts.on_change(self.live.host_changed)
+        self.hosts.on_callback = self.programs.answer_callback
+        self.manager.with_abroad(self.hosts)
         await self._resources.enter_async_context(JournalWatch(self.store, self.metrics))
         self._resources.callback(self.tokens.close)
         self._resources.callback(self.tokens.on_revoked(self.live.close_token))
+        self._resources.callback(self.tokens.on_revoked(self.program_sockets.close_token))
+        self._resources.callback(self.programs.close)
         # What was being worked on when a hub ended was answered to nobody.
         await self.store.forget_replies(before=self.started_at - KEPT_FOR, unfinished_before=self.started_at)
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -21,6 +22,7 @@ __all__ = ["MEDIA_TYPE", "STATUSES", "Figure", "Metrics"]
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 STATUSES: Final = ("needs_you", "running", "idle", "failed", "stopped")
+HOST_STATES: Final = ("connected", "away", "draining")
 PREFIX: Final = "handrail_"
 SECONDS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -55,6 +57,10 @@ class Metrics:
         self._waiting = self._gauge("asks_waiting", "Asks that wait for a person")
         self._oldest = self._gauge("asks_oldest_seconds", "How long the oldest of them has been waiting")
         self._size = self._gauge("store_bytes", "What the database takes on disk")
+        self._hosts = self._gauge("hosts", "Hosts that were let in, by what state they are in", "state")
+        self._copied = self._counter("events_copied", "Events copied from hosts", "host")
+        self._lag = self._gauge("copy_lag_seconds", "How old a host's last event was when it was copied", "host")
+        self._refused = self._counter("copies_refused", "Pages of hosts that could not be stored yet", "host")
 
     def _counter(self, name: str, words: str, *labels: str) -> Counter:
         self.catalogue.append(Figure(f"{PREFIX}{name}_total", "counter", words, labels))
@@ -106,6 +112,21 @@ class Metrics:
     def cli_started(self, why: str) -> None:
         """Claude Code was started."""
         self._starts.labels(why).inc()
+
+    def copied(self, host: str, events: int, lag: float | None) -> None:
+        """Events of a host were stored; `lag` is how long ago the last one happened, unless it is of long ago."""
+        self._copied.labels(host).inc(events)
+        if lag is not None:
+            self._lag.labels(host).set(lag)
+
+    def copy_refused(self, host: str) -> None:
+        """A page of a host could not be stored."""
+        self._refused.labels(host).inc()
+
+    def hosts(self, by_state: Mapping[str, int]) -> None:
+        """So many hosts are in each state."""
+        for state in HOST_STATES:
+            self._hosts.labels(state).set(by_state.get(state, 0))
 
     # ------------------------------------------------------------ what is asked for
 

@@ -41,10 +41,11 @@ and keeps its meaning:
 A request that does something may carry an `Idempotency-Key`: sent again with the same key within a day, it is not \
 done again, and gets the same answer. Lists that have a `next` go on with it as `cursor`.
 
-What happens in sessions is streamed over a WebSocket at `/api/live`.\
+What happens in sessions is streamed over a WebSocket at `/api/live`. Programs offer hooks, tools and answers to the \
+sessions that they start over another one, at `/api/programs`.\
 """
 
-GIVING_SECRETS: Final = frozenset({"tokens.mint", "tokens.login_link"})
+GIVING_SECRETS: Final = frozenset({"tokens.mint", "tokens.login_link", "hosts.make_enrolment"})
 """Routes that take no idempotency key: their answers are kept nowhere."""
 
 TAGS: Final[Mapping[str, str]] = {
@@ -57,7 +58,10 @@ TAGS: Final[Mapping[str, str]] = {
     "claude": "What a session's Claude Code says of itself.",
     "places": "Directories and names of files on the hub's machine.",
     "policy": "What is allowed without asking.",
+    "records": "Rows as they are stored, for programs that use the hub as they would use a store.",
     "hub": "The hub itself.",
+    "hosts": "Other machines that run sessions for the hub.",
+    "ingress": "Claude Codes that somebody starts elsewhere, and that dial in.",
     "tokens": "Who may come in.",
 }
 
@@ -68,6 +72,7 @@ PATH_PARAMETERS: Final[Mapping[str, str]] = {
     "uuid": "A message.",
     "key": "A row of the conversation.",
     "token": "A token.",
+    "host": "A host, by its id or name.",
     "name": "A picture of the conversation, as its rows name it.",
 }
 

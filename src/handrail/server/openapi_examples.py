@@ -38,6 +38,9 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
         "for all projects": {"behavior": "allow", "rule": "Bash(git status)"},
         "for one": {"behavior": "deny", "rule": "Read(.env)", "scope": "project", "cwd": "~/projects/shop"},
     },
+    "hosts.make_enrolment": {"a build machine": {"name": "build-box", "labels": ["linux", "large"]}},
+    "hosts.enrol": {"with a code": {"code": "hre_…", "name": "build-box"}},
+    "hosts.drain": {"before maintenance": {"on": True}, "afterwards": {"on": False}},
     "tokens.mint": {"a script": {"name": "nightly report", "role": "viewer", "days": 90}},
     "tokens.login_link": {"a phone": {"role": "approver", "name": "phone"}},
 }

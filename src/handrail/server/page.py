@@ -25,7 +25,7 @@ MEDIA_TYPES: Final = {
     ".webmanifest": "application/manifest+json",
 }
 """What is served, by the ending of its name; nothing else is."""
-SCREENS: Final = ("/", "/inbox", "/sessions", "/s/{id}", "/new", "/usage", "/policy", "/settings")
+SCREENS: Final = ("/", "/inbox", "/sessions", "/s/{id}", "/new", "/hosts", "/usage", "/policy", "/settings")
 """Addresses of the page itself: its own script shows what belongs there."""
 PLAYGROUND: Final = "js/playground/"
 """For those who work on the page: every state of everything it shows."""

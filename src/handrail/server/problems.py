@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from handrail import errors
+from handrail.error_records import record_of
 from handrail.server.roles import RoleNeeded
 
 __all__ = ["BY_ERROR", "CODES", "Problem", "ProblemDetails", "problem_of"]
@@ -17,15 +18,17 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "bad_request": (400, "The request cannot be understood"),
     "secret_in_address": (400, "A secret does not belong into an address"),
     "not_authenticated": (401, "Who are you?"),
-    "wrong_code": (401, "This login link is not valid any more"),
+    "wrong_code": (401, "This link or code is not valid any more"),
     "role_needed": (403, "Your role does not allow this"),
     "self_approval": (403, "A session cannot answer for itself"),
     "wrong_origin": (403, "The request comes from another site"),
     "outside_roots": (403, "The directory is outside of what the hub may show"),
+    "host_refused": (403, "The owner of the host does not allow this there"),
     "not_found": (404, "There is nothing here"),
     "session_not_found": (404, "There is no such session"),
     "ask_not_found": (404, "There is no such ask"),
     "token_not_found": (404, "There is no such token"),
+    "host_not_found": (404, "There is no such host"),
     "method_not_allowed": (405, "This address takes other methods"),
     "already_decided": (409, "Somebody has answered already"),
     "ask_closed": (409, "The ask can no longer be answered"),
@@ -35,6 +38,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "ambiguous_session": (409, "Several sessions fit"),
     "in_progress": (409, "The same request is still being worked on"),
     "idempotency_key_reused": (422, "The idempotency key belongs to another request"),
+    "host_name_taken": (409, "Another host has this name"),
     "message_not_queued": (409, "The message is not waiting any more"),
     "session_limit": (429, "A limit of sessions is reached"),
     "budget_spent": (402, "The budget is spent"),
@@ -55,6 +59,8 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "process_exited": (502, "Claude Code ended"),
     "control_expired": (504, "Claude Code did not answer in time"),
     "store_unavailable": (503, "The journal cannot be used now"),
+    "host_away": (503, "The host is not connected"),
+    "host_error": (502, "The host did not do this"),
     "stopping": (503, "The hub is stopping"),
     "handrail_error": (500, "Something went wrong"),
 }
@@ -76,6 +82,10 @@ BY_ERROR: Final[tuple[tuple[type[errors.HandrailError], str], ...]] = (
     (errors.SessionNotLive, "session_not_live"),
     (errors.SessionLimit, "session_limit"),
     (errors.SessionError, "session_error"),
+    (errors.HostNotFound, "host_not_found"),
+    (errors.HostAway, "host_away"),
+    (errors.HostRefused, "host_refused"),
+    (errors.HostError, "host_error"),
     (errors.LeaseHeld, "session_busy"),
     (errors.Fenced, "session_busy"),
     (errors.StoreError, "store_unavailable"),
@@ -134,6 +144,9 @@ def problem_of(error: errors.HandrailError) -> Told:
             code = "ask_not_found" if state == "unknown" else code
         case RoleNeeded(needed=needed):
             more = {"needed": needed}
+    record = record_of(error)
+    # For clients in Python, which raise it as what it was here.
+    more["error"] = {"kind": record.kind, "fields": record.fields}
     return _told(code, str(error), more, {})
 
 

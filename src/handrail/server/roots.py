@@ -1,125 +1,32 @@
-"""The directories that people may look into and start sessions in: a few roots, and nothing outside of them.
-
-A path is judged by where it leads, with every symbolic link followed; what is then listed is opened step by step from
-the root without following any, so that a link put in the way meanwhile leads nowhere.
-"""
+"""The roots of the hub's own machine: a path that is refused is a problem of the request."""
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Final
-
-import msgspec
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from handrail.server.problems import Problem
-from handrail.sessions.project_files import is_text
+from handrail.sessions import roots
+from handrail.sessions.roots import Directory, Listing, RootRefused
 
 __all__ = ["Directory", "Listing", "Roots"]
 
-MOST_ENTRIES: Final = 2_000
-_OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
-
-class Directory(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory inside another; `git` says whether it is the top of a repository."""
-
-    name: str
-    path: str
-    git: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The directories in `path`; `left_out` of them cannot be named in JSON, or are too many."""
-
-    path: str
-    directories: list[Directory]
-    left_out: int = 0
-
-
-class Roots:
-    """The roots of one hub. What they are is settled when they are made."""
-
-    def __init__(self, paths: Iterable[str], *, home: str | None = None) -> None:
-        self.home = home or os.path.expanduser("~")
-        self.paths = tuple(dict.fromkeys(os.path.realpath(self._expanded(path)) for path in paths))
+class Roots(roots.Roots):
+    """The directories that people may look into and start sessions in. Raises `Problem`."""
 
     def check(self, path: str) -> str:
-        """The directory that `path` leads to. Raises `Problem` if there is none, or it is outside of the roots."""
-        found = self._resolved(path)
-        if found is None:
-            raise Problem("invalid", "a directory is named by its whole path, beginning with / or ~")
-        if self._root_of(found) is None:
-            inside = " or ".join(self.paths)
-            raise Problem("outside_roots", f"{path} is not inside {inside}: the setting hub.roots says what is")
-        if not os.path.isdir(found):
-            raise Problem("not_found", f"there is no directory {path}")
-        return found
-
-    def contain(self, path: str) -> bool:
-        """Whether `path` leads to a root, or inside one, whether or not anything is there."""
-        found = self._resolved(path)
-        return found is not None and self._root_of(found) is not None
+        with _as_problem():
+            return super().check(path)
 
     def listing(self, path: str, *, hidden: bool = False) -> Listing:
-        """The directories in `path`, by name; those whose names begin with a dot only on demand."""
-        resolved = self.check(path)
-        try:
-            with self._opened(resolved) as handle, os.scandir(handle) as entries:
-                names = [entry for entry in entries if hidden or not entry.name.startswith(".")]
-                found = [each for entry in names if (each := self._directory(entry, resolved, handle))]
-        except OSError as error:
-            raise Problem("not_found", f"{path} cannot be listed: {error.strerror}") from None
-        shown = sorted((each for each in found if is_text(each.name)), key=lambda each: each.name.lower())
-        kept = shown[:MOST_ENTRIES]
-        return Listing(resolved, kept, len(found) - len(kept))
-
-    def _root_of(self, resolved: str) -> str | None:
-        fitting = [root for root in self.paths if resolved == root or resolved.startswith(root.rstrip("/") + "/")]
-        return max(fitting, key=len, default=None)
-
-    @contextmanager
-    def _opened(self, resolved: str) -> Generator[int, None, None]:
-        """A directory that was resolved before, opened without following a link."""
-        root = self._root_of(resolved) or self.paths[0]
-        handle = os.open(root, _OPEN)
-        try:
-            for part in os.path.relpath(resolved, root).split("/"):
-                if part != ".":
-                    inner = os.open(part, _OPEN, dir_fd=handle)
-                    os.close(handle)
-                    handle = inner
-            yield handle
-        finally:
-            os.close(handle)
-
-    def _directory(self, entry: os.DirEntry[str], above: str, handle: int) -> Directory | None:
-        path = os.path.join(above, entry.name)
-        with suppress(OSError):
-            if entry.is_dir(follow_symlinks=False) or (entry.is_symlink() and self._leads_inside(path)):
-                return Directory(name=entry.name, path=path, git=_has_git(entry.name, handle))
-        return None
-
-    def _leads_inside(self, path: str) -> bool:
-        return self.contain(path) and os.path.isdir(path)
-
-    def _resolved(self, path: str) -> str | None:
-        """`path` with every link followed; None for what is no whole path."""
-        asked = self._expanded(path)
-        if "\0" in asked or not os.path.isabs(asked):
-            return None
-        return os.path.realpath(asked)
-
-    def _expanded(self, path: str) -> str:
-        return self.home + path[1:] if path == "~" or path.startswith("~/") else path
+        with _as_problem():
+            return super().listing(path, hidden=hidden)
 
 
-def _has_git(name: str, above: int) -> bool:
-    with suppress(OSError):
-        found = os.stat(f"{name}/.git", dir_fd=above, follow_symlinks=False)
-        return stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)
-    return False
+@contextmanager
+def _as_problem() -> Generator[None, None, None]:
+    try:
+        yield
+    except RootRefused as error:
+        raise Problem(error.code, str(error)) from None

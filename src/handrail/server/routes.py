@@ -12,10 +12,13 @@ from handrail.server.api import (
     claude,
     control,
     events,
+    hosts,
+    ingress,
     login,
     messages,
     places,
     policy,
+    records,
     sessions,
     system,
     tokens,
@@ -92,6 +95,18 @@ POLICY: Final = (
     Route("DELETE", "/api/policy/rules", policy.remove_rule, "owner", "policy"),
 )
 
+RECORDS: Final = (
+    Route("GET", "/api/records/sessions", records.sessions, "viewer", "records"),
+    Route("GET", "/api/records/sessions/{id}", records.session, "viewer", "records"),
+    Route("GET", "/api/records/sessions/{id}/runs", records.runs, "viewer", "records"),
+    Route("GET", "/api/records/counts", records.count, "viewer", "records"),
+    Route("GET", "/api/records/find", records.find, "viewer", "records"),
+    Route("GET", "/api/records/asks", records.asks, "viewer", "records"),
+    Route("GET", "/api/records/usage", records.usage, "viewer", "records"),
+    Route("GET", "/api/records/adoptable", records.adoptable, "viewer", "records"),
+    Route("GET", "/api/sessions/{id}/frames", records.frames, "owner", "records"),
+)
+
 HUB: Final = (
     Route("GET", "/api/health", system.health, None, "hub"),
     Route("GET", "/api/me", system.me, "viewer", "hub"),
@@ -103,6 +118,22 @@ HUB: Final = (
     Route("GET", "/metrics", system.metrics, "viewer", "hub", produces=(FIGURES,)),
 )
 
+HOSTS: Final = (
+    Route("GET", "/api/hosts", hosts.list_all, "viewer", "hosts"),
+    Route("POST", "/api/hosts/enrolments", hosts.make_enrolment, "owner", "hosts", status=201),
+    Route("POST", "/api/hosts/enrol", hosts.enrol, None, "hosts", status=201),
+    Route("GET", "/api/hosts/{host}", hosts.get, "viewer", "hosts"),
+    Route("POST", "/api/hosts/{host}/drain", hosts.drain, "owner", "hosts"),
+    Route("DELETE", "/api/hosts/{host}", hosts.revoke, "owner", "hosts"),
+)
+
+INGRESS: Final = (
+    Route("GET", "/api/ingress", ingress.list_all, "owner", "ingress"),
+    Route("POST", "/api/ingress", ingress.make, "owner", "ingress", status=201),
+    Route("POST", "/api/ingress/{id}/token", ingress.renew, "owner", "ingress", status=201),
+    Route("DELETE", "/api/ingress/{id}", ingress.revoke, "owner", "ingress"),
+)
+
 TOKENS: Final = (
     Route("GET", "/api/tokens", tokens.list_all, "owner", "tokens"),
     Route("POST", "/api/tokens", tokens.mint, "owner", "tokens", status=201),
@@ -110,5 +141,17 @@ TOKENS: Final = (
     Route("POST", "/api/logins", tokens.login_link, "owner", "tokens", status=201),
 )
 
-ROUTES: Final[tuple[Route, ...]] = (*LOGIN, *SESSIONS, *CONVERSATION, *ASKS, *CLAUDE, *POLICY, *HUB, *TOKENS)
-"""Every address of the API but the live stream, which is a WebSocket at /api/live."""
+ROUTES: Final[tuple[Route, ...]] = (
+    *LOGIN,
+    *SESSIONS,
+    *CONVERSATION,
+    *ASKS,
+    *CLAUDE,
+    *POLICY,
+    *RECORDS,
+    *HUB,
+    *HOSTS,
+    *INGRESS,
+    *TOKENS,
+)
+"""Every address of the API but the WebSockets: the live stream at /api/live, and what programs and hosts connect to."""

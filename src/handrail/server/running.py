@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import ssl
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ BACKLOG = 512
 LONGEST_MESSAGE = 1024 * 1024
 LONGEST_HEAD = 128 * 1024
 """Of a request: its line and headers. The longest query that the API takes fits, each character written as twelve."""
+SOCKET_EXTENSION = "handrail.socket"
 PATIENCE_WITH_REQUESTS = 10
 BETWEEN_LOOKS = 0.005
 
@@ -61,16 +63,61 @@ class LiveProtocol(WebSocketsSansIOProtocol):
     def __init__(self, *args: Any, compression: SharedDeflateFactory, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.conn.available_extensions = [compression]
+        self._pings: dict[bytes, asyncio.Future[None]] = {}
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.client = _peer(transport) or self.client
+
+    def handle_connect(self, event: Any) -> None:
+        super().handle_connect(event)
+        if hasattr(self, "scope"):  # else it was refused before it could be one
+            self.scope["extensions"][SOCKET_EXTENSION] = cast("Any", SocketControl(self))
+
+    async def ping(self) -> None:
+        payload = os.urandom(8)
+        pong = self._pings[payload] = self.loop.create_future()
+        try:
+            if self.disconnected or self.close_sent:
+                raise ConnectionError("the socket is gone")
+            self.conn.send_ping(payload)
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            await pong
+        finally:
+            del self._pings[payload]
+
+    def handle_pong(self, event: Any) -> None:
+        pong = self._pings.get(bytes(event.data))
+        if pong is not None and not pong.done():
+            pong.set_result(None)
+        super().handle_pong(event)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        for pong in self._pings.values():
+            if not pong.done():
+                pong.set_exception(ConnectionError("the socket is gone"))
 
     async def send(self, message: Any) -> None:
         await super().send(message)
         # A socket that is refused with an answer is done with; uvicorn would log it as a mistake of ours.
         if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
             self.handshake_complete = True
+
+
+class SocketControl:
+    """What ASGI leaves out, for sockets that are no viewer's: in a socket's scope, as an extension of that name."""
+
+    def __init__(self, protocol: LiveProtocol) -> None:
+        self._protocol = protocol
+
+    async def ping(self) -> None:
+        """Send a ping and wait for its pong. Raises `ConnectionError` once the socket is gone."""
+        await self._protocol.ping()
+
+    def allow(self, longest: int) -> None:
+        """Take messages of up to so many bytes from now on: whoever sends them has shown who they are."""
+        self._protocol.conn.max_message_size = longest
 
 
 class HubServer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -11,7 +11,7 @@ from handrail.sessions.launching import decode_settings
 from handrail.sessions.owning.locks import Holder
 from handrail.store.base import SessionRow
 
-__all__ = ["Owner", "SessionSummary", "owner_of", "summary_of"]
+__all__ = ["HERE", "Owner", "SessionSummary", "Where", "Whereabouts", "owner_of", "summary_of"]
 
 Owner: TypeAlias = Literal["here", "elsewhere"]
 
@@ -23,7 +23,7 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     cwd: str
     status: str
-    """needs_you, running, queued, idle, failed or stopped."""
+    """needs_you, running, queued, waiting (for a Claude Code that dials in), idle, failed or stopped."""
     created_at: float
     updated_at: float
     archived: bool = False
@@ -38,9 +38,32 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
     worktree: str | None = None
     """The branch of the git worktree that was made for it."""
     last_seq: int = 0
+    host: str = ""
+    """The id of the host that runs it; empty for the hub's own machine."""
+    host_name: str = ""
+    host_state: str = ""
+    """Of that host: connected, away, draining or revoked."""
 
 
-def summary_of(row: SessionRow, *, asks: int = 0) -> SessionSummary:
+class Where(NamedTuple):
+    """Where a session runs: nothing for the hub's own machine."""
+
+    host: str = ""
+    host_name: str = ""
+    host_state: str = ""
+
+
+HERE: Final = Where()
+
+
+class Whereabouts(Protocol):
+    """Who knows the hosts."""
+
+    def where(self, host_id: str) -> Where:
+        """Where a session is that is copied from this host; `HERE` for an empty id."""
+
+
+def summary_of(row: SessionRow, *, asks: int = 0, where: Where = HERE) -> SessionSummary:
     """A session as lists show it."""
     owner = owner_of(row)
     return SessionSummary(
@@ -60,6 +83,9 @@ def summary_of(row: SessionRow, *, asks: int = 0) -> SessionSummary:
         forked_from=row.forked_from,
         worktree=_branch(row),
         last_seq=row.last_seq,
+        host=where.host,
+        host_name=where.host_name,
+        host_state=where.host_state,
     )
 
 

@@ -44,6 +44,7 @@ class Answering:
         hooks: HookRunner,
         review: Review | None = None,
         tools: ToolServers,
+        ask_suffix: str = "",
     ) -> None:
         self._connection = connection
         self._write = write
@@ -51,6 +52,7 @@ class Answering:
         self._hooks = hooks
         self._review = review
         self._tools = tools
+        self._ask_suffix = ask_suffix
         self._line = Line(self._respond, self._respond_error)
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -58,7 +60,7 @@ class Answering:
         """The CLI made a request."""
         subtype = request.subtype
         if subtype in ASK_SUBTYPES:
-            self._asking.asked(request, ask_from(request.id, request.body), self._line)
+            self._asking.asked(request, ask_from(self._ask_id(request), request.body), self._line)
         elif subtype == "hook_callback":
             self._start(request, lambda: self._run_hook(request.body))
         elif subtype == "mcp_message":
@@ -70,10 +72,13 @@ class Answering:
 
     def cancelled(self, request: TheirRequest) -> None:
         """The CLI no longer wants an answer."""
-        self._asking.withdraw(request.id)
+        self._asking.withdraw(self._ask_id(request))
         task = self._tasks.pop(request.id, None)
         if task is not None:
             task.cancel()
+
+    def _ask_id(self, request: TheirRequest) -> str:
+        return request.id + self._ask_suffix
 
     def stop(self) -> None:
         """The CLI is gone: nobody needs these answers."""

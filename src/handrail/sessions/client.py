@@ -19,7 +19,14 @@ from uuid import uuid4
 
 import msgspec
 
-from handrail.errors import ClientClosed, InvalidOptions, LocalProtocolError, ProcessError, ProcessExited
+from handrail.errors import (
+    ClientClosed,
+    ControlRefused,
+    InvalidOptions,
+    LocalProtocolError,
+    ProcessError,
+    ProcessExited,
+)
 from handrail.policy.answers.plan import PlanContext
 from handrail.protocol import lenient
 from handrail.protocol.asks import Ask
@@ -85,10 +92,13 @@ from handrail.transports.discovery import find_cli, parse_version, version_warni
 from handrail.transports.recorder import RecordingTransport, WireLog
 from handrail.transports.redact import Redactor, is_secret_name
 from handrail.transports.stdio import StdioTransport
+from handrail.transports.tapped import TappedTransport
 
 if TYPE_CHECKING:
     from handrail.policy.policy import Policy
     from handrail.policy.storage.loading import PolicySource
+    from handrail.sessions.dialled_in import DialledIn
+    from handrail.transports.ingress.transport import Surroundings
 
 __all__ = ["Client", "FrameSink", "Launch", "connect", "query"]
 
@@ -110,10 +120,15 @@ class FrameSink(Protocol):
 
 
 class Launch(Protocol):
-    """Makes the transport that starts a CLI process."""
+    """Makes the transport that starts a CLI process, which inherits the descriptors that it `holds`."""
 
     def __call__(
-        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str | os.PathLike[str] | None
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str | os.PathLike[str] | None,
+        holds: Sequence[int] = (),
     ) -> Transport: ...
 
 
@@ -122,6 +137,7 @@ NEXT_TURN_WITHIN = 2.0
 """How long after a result the oldest CLIs, which do not say that they are idle, may take to begin a queued turn."""
 
 REMEMBERED_MESSAGES = 10_000
+ALREADY_INITIALIZED = "Already initialized"
 DIES_OF_CANCELLATIONS = (2, 1, 37)
 LAST_TO_APPLY_ENVIRONMENT = (2, 1, 150)
 
@@ -216,7 +232,15 @@ class Client:
         max_line: int = DEFAULT_MAX_LINE,
         unread_budget: int = DEFAULT_BUDGET,
         launch: Launch = StdioTransport,
+        around: Surroundings | None = None,
+        on_write: Callable[[bytes], None] | None = None,
+        dialled_in: DialledIn | None = None,
     ) -> None:
+        """`launch` starts the process, `around` is for one that is to dial in; `dialled_in` is one that has done so.
+
+        `on_write` hears of all that is written.
+        """
+        ask_suffix = dialled_in.ask_suffix if dialled_in is not None else ""
         self.options = options
         self.session_id: str | None = options.session_id or options.resume
         self.cli_version: str | None = None
@@ -234,11 +258,15 @@ class Client:
             on_change=on_ask_change,
             record=record_decision,
             cli_version=lambda: self.cli_version,
+            files=dialled_in.files if dialled_in is not None else None,
+            ask_suffix=ask_suffix,
         )
         self._hooks = HookRunner((*hooks, *self._decisions.guards))
         self._tools = ToolServers([*tools, *_servers_among(options)])
-        self._transport = transport
+        self._transport = dialled_in.transport if dialled_in is not None else transport
         self._launch = launch
+        self._around = around
+        self._on_write = on_write
         self._record = record
         self._unread_budget = unread_budget
         self._connection = Connection(max_line=max_line)
@@ -250,11 +278,13 @@ class Client:
             hooks=self._hooks,
             review=self._decisions.review,
             tools=self._tools,
+            ask_suffix=ask_suffix,
         )
         self._tracker = TurnTracker()
         self._doubt: asyncio.TimerHandle | None = None
         self._turns: dict[str, Turn] = {}
         self._sent: OrderedDict[str, None] = OrderedDict()
+        self._earlier = dialled_in.earlier if dialled_in is not None else ()
         self._readers: list[weakref.ref[FrameReader]] = []
         self._sinks: list[FrameSink] = []
         self._background = BackgroundTasks()
@@ -262,6 +292,8 @@ class Client:
         self._closing = False
         self._gone: ProcessError | None = None
         self._last_error: str | None = None
+        if dialled_in is not None:
+            self._assume_earlier(dialled_in.transport.link.cli_version)
 
     # ------------------------------------------------------------ life
 
@@ -295,13 +327,19 @@ class Client:
 
     def _process(self) -> Transport:
         location = find_cli(self.options.cli_path)
-        return self._launch(
-            command_line(self._decisions.launch_options(), location.argv),
-            env=child_environment(self.options, os.environ),
-            cwd=self.options.cwd,
-        )
+        options = self._decisions.launch_options()
+        env = child_environment(self.options, os.environ)
+        if options.transport == "stdio":
+            return self._launch(command_line(options, location.argv), env=env, cwd=options.cwd)
+        from handrail.sessions.dialling import dialled
+        from handrail.transports.ingress.transport import Surroundings
+
+        around = self._around or Surroundings()
+        return dialled(options, location.argv, env=env, launch=self._launch, around=around)
 
     def _recorded(self, transport: Transport) -> Transport:
+        if self._on_write is not None:
+            transport = TappedTransport(transport, on_write=self._on_write)
         redactor = Redactor(value for name, value in self.options.env.items() if is_secret_name(name))
         if wire_logger.isEnabledFor(logging.DEBUG):
             transport = RecordingTransport(transport, WireLog(wire_logger, redactor=redactor))
@@ -315,7 +353,13 @@ class Client:
             fields["hooks"] = self._hooks.registration()
         if self._tools:
             fields["sdkMcpServers"] = self._tools.names()
-        reply = await self.control("initialize", **fields)
+        try:
+            reply = await self.control("initialize", **fields)
+        except ControlRefused as error:
+            if error.error != ALREADY_INITIALIZED or self.options.transport == "stdio":
+                raise
+            return  # a CLI that dialled in again: whoever had it before us initialised it, with the same hooks
+        self._forget_earlier()
         self.info = _typed(reply, Initialized, "initialize")
         self.capabilities = tuple(self.info.capabilities or ())
         self._learn_version(self.info.claude_code_version)
@@ -428,6 +472,19 @@ class Client:
             reader.close(self._gone)
         self._readers.append(weakref.ref(reader, self._readers.remove))
         return reader
+
+    def _assume_earlier(self, version: str | None) -> None:
+        """Expect what an earlier owner of the same CLI has sent to be answered as well."""
+        self._learn_version(version)
+        for uuid in self._earlier:
+            self._sent[uuid] = None
+            self._tracker.sent(uuid)
+
+    def _forget_earlier(self) -> None:
+        """It is a fresh CLI after all."""
+        self.cli_version = None
+        for uuid in self._earlier:
+            self._tracker.forget(uuid)
 
     def deliver_to(self, sink: FrameSink) -> None:
         """Hand `sink` every frame as it arrives, before anybody who reads, and tell it of the end. For good."""

@@ -15,7 +15,7 @@ import msgspec
 
 from handrail.errors import HandrailError, ProcessError
 from handrail.policy.answers.plan import FreshStart, PlanAnswer
-from handrail.policy.files import Disk
+from handrail.policy.files import Disk, Files
 from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult, Elicited
 from handrail.protocol.control import PreToolUseInput, StopTask
 from handrail.protocol.frames import Assistant, Frame, Init, Result, Status, TaskStarted
@@ -86,8 +86,11 @@ class Decisions:
         on_change: Callable[[AskChange], None],
         record: Callable[[Decision], Awaitable[None]] | None,
         cli_version: Callable[[], str | None],
+        files: Files | None = None,
+        ask_suffix: str = "",
     ) -> None:
-        files = Disk()
+        self._ask_suffix = ask_suffix
+        self._files = files = files or Disk()
         home = options.env.get("HOME") or os.path.expanduser("~")
         self.successor: Successor | None = None
         self._session = session
@@ -137,6 +140,7 @@ class Decisions:
             add_dirs=[os.path.join(self._cwd, each) for each in self._options.add_dirs],
             mode=lambda: self.plans.mode,
             have_asked=self._have_asked,
+            files=self._files,
         )
 
     def _hold_to(self, purses: Sequence[Purse]) -> Budgets:
@@ -218,6 +222,7 @@ class Decisions:
             agent_id=agent if isinstance(agent, str) else None,
             reason=reason,
         )
+        ask = msgspec.structs.replace(ask, id=ask.id + self._ask_suffix)
         held = HeldCall(resolve=self._resolve, look_again=self._surveyor.look_again, interrupt=self._interrupt_turn)
         self._open_own(ask, held)
         try:

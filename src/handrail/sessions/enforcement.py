@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from handrail.errors import InvalidOptions
+from handrail.policy.files import Files
 from handrail.policy.grants import Grants
 from handrail.policy.policy import FOR_A_PERSON, STRICTNESS, Policy, Ruling
 from handrail.policy.storage.loading import PolicySource
@@ -59,6 +60,7 @@ class _Fixed:
         mode: str,
         add_dirs: Sequence[str],
         cwd: str | None = None,
+        files: Files | None = None,
     ) -> Ruling:
         return self.policy.judge(
             tool_name,
@@ -68,6 +70,7 @@ class _Fixed:
             mode=mode,
             add_dirs=add_dirs,
             grants=self._grants.holding_in(self._cwd),
+            files=files,
         )
 
     def with_grants(self) -> Policy:
@@ -106,8 +109,12 @@ class Enforcement:
     add_dirs: tuple[str, ...]
     mode: Callable[[], str]
     have_asked: HaveAsked
+    files: Files | None = None
+    """The files where the CLI runs; None for those of this machine."""
     around: OrderedDict[str, _Around] = field(default_factory=OrderedDict)
     """By tool call: what the hook was told, for when the CLI asks about the call without saying so."""
+    for_people: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    """Tool calls that a hook wants a person to look at, whatever the policy allows."""
 
     @classmethod
     def of(
@@ -119,9 +126,10 @@ class Enforcement:
         add_dirs: Sequence[str],
         mode: Callable[[], str],
         have_asked: HaveAsked,
+        files: Files | None = None,
     ) -> Enforcement:
         source = _Fixed(policy, cwd) if isinstance(policy, Policy) else policy
-        return cls(source, cwd, home, tuple(add_dirs), mode, have_asked)
+        return cls(source, cwd, home, tuple(add_dirs), mode, have_asked, files)
 
     @property
     def policy(self) -> Policy:
@@ -140,7 +148,7 @@ class Enforcement:
         ruling = self._judge(ask.tool_name, ask.input, around)
         actor = Actor(f"policy: {ruling.rule or ruling.origin}", "policy")
         match ruling.behavior:
-            case "allow":
+            case "allow" if ask.tool_use_id not in self.for_people:
                 return PolicyAnswer(Allow(), actor)
             case "deny":
                 return PolicyAnswer(Deny(_denial(ruling)), actor)
@@ -168,6 +176,8 @@ class Enforcement:
     def review(self, call: Mapping[str, Any], output: dict[str, Any]) -> dict[str, Any]:
         """What another hook answered to a call; if it changes the input, the policy has the last word on that."""
         specific = output.get("hookSpecificOutput") or {}
+        if specific.get("permissionDecision") == "ask":
+            self._leave_to_people(call.get("tool_use_id"))
         changed = specific.get("updatedInput")
         tool = call.get("tool_name")
         if (
@@ -181,6 +191,12 @@ class Enforcement:
             return output
         decision = {"permissionDecision": ruling.behavior, "permissionDecisionReason": _denial(ruling)}
         return {**output, "hookSpecificOutput": {**specific, **decision}}
+
+    def _leave_to_people(self, tool_use_id: Any) -> None:
+        if isinstance(tool_use_id, str) and tool_use_id:
+            self.for_people[tool_use_id] = None
+            if len(self.for_people) > REMEMBERED_CALLS:
+                self.for_people.popitem(last=False)
 
     def remember(self, updates: Sequence[Any], *, actor: Actor, at: float) -> None:
         """A person changed the rules with an answer: the same call is not asked about again."""
@@ -209,7 +225,7 @@ class Enforcement:
         if around.cwd is not None and around.cwd != self.cwd:
             places.append((around.cwd, (*self.add_dirs, self.cwd)))
         rulings = [
-            self.source.judge(tool, given, home=self.home, mode=mode, add_dirs=add_dirs, cwd=cwd)
+            self.source.judge(tool, given, home=self.home, mode=mode, add_dirs=add_dirs, cwd=cwd, files=self.files)
             for mode in sorted(modes)
             for cwd, add_dirs in places
         ]

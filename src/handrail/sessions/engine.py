@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -21,6 +22,7 @@ from handrail.protocol.control import Interrupt
 from handrail.protocol.options import Options
 from handrail.sessions.asks import Actor, AnyAnswer, Decision
 from handrail.sessions.decisions import PLAN_APPROVED, Successor
+from handrail.sessions.dialled_in import DialledIn
 from handrail.sessions.feed import Item
 from handrail.sessions.guards.activity import Stalled
 from handrail.sessions.guards.watch import SessionGuards
@@ -34,6 +36,8 @@ from handrail.sessions.sitting import Attachments, Sitting
 from handrail.sessions.titles import title_from
 from handrail.store.base import AskRow, MessageRow, SessionRow, StartRow
 from handrail.transports.base import Transport
+from handrail.transports.ingress.sockets import RETRY
+from handrail.transports.ingress.transport import IngressTransport, Surroundings
 from handrail.transports.redact import Redactor, is_secret_name
 from handrail.transports.stdio import StdioTransport
 from handrail.transports.tapped import TappedTransport
@@ -47,6 +51,12 @@ __all__ = ["Engine"]
 logger = logging.getLogger("handrail.session")
 
 INTERRUPT_PATIENCE = 3.0
+PARTING = "the connection to Claude Code was given up: it goes on where it runs, and is seated when it dials in again"
+ANOTHER_CONVERSATION = "another one dialled in"
+NO_FRESH_CONTEXT = (
+    "the plan cannot be carried out in a fresh context, because Claude Code was not started by Handrail: "
+    "send a message to have it carried out in this one"
+)
 RUNNING = "running"
 """What a start is called that only adds which process it became."""
 
@@ -62,8 +72,10 @@ class Engine:
         settings: SessionSettings,
         guards: SessionGuards,
         attachments: Attachments,
+        dialled_in: IngressTransport | None = None,
         on_end: Callable[[Engine], None] = lambda engine: None,
     ) -> None:
+        """`dialled_in` is the way to a CLI that somebody else has started: it is here already, and is not started."""
         self.session_id = row.id
         self.settings = settings
         self.journal = owned.journal
@@ -81,6 +93,13 @@ class Engine:
         self.journal.on_add = guards.see
         self.attachments = attachments
         self._on_end = on_end
+        self._dialled_in = dialled_in
+        self._around = Surroundings(self._warn, self._presence, owned.journal.stored)
+        self._declined: Successor | None = None
+        self._knows_conversation = False
+        """Whether this CLI has said which conversation it has."""
+        self._is_away = False
+        """Whether the CLI has lost its connection, and is waited for."""
         self._sitting: Sitting | None = None
         self._status = row.status
         self._last_ok: bool | None = None
@@ -145,6 +164,19 @@ class Engine:
         # Seen through also if whoever asked for it goes away: a session that is half stopped is of no use to anybody.
         await asyncio.shield(self._ending)
 
+    async def part(self) -> None:
+        """Give the session up because this process ends: a CLI that was started elsewhere goes on without us."""
+        if self._dialled_in is None:
+            await self.stop()
+            return
+        self._stopping = True
+        self._dialled_in.parting = RETRY
+        if self._sitting is not None:
+            self._sitting.parting_words = PARTING
+            self._sitting.client.abandon_asks()
+            self._sitting.asks.flush()
+        await self._leave()
+
     async def _end(self) -> None:
         sitting = self._sitting
         if sitting is not None and sitting.translator.run is not None:
@@ -163,22 +195,38 @@ class Engine:
             store=self._store,
             journal=self.journal,
             listener=self,
-            launch=lambda argv, env, cwd: self._launch(argv, env, cwd, why),
+            launch=partial(self._launch, why=why),
+            around=self._around,
+            dialled_in=await self._seat_of_its_own(),
             redactor=redactor,
             policy=self.policy,
             budget=self._guards.purses(self.settings.budget, spent=self.journal.cost_usd, on_raise=self._budget_raised),
             attachments=self.attachments,
         )
+        if self._dialled_in is not None:
+            await self._note_start("", why)
+            self._dialled_in.around = self._around
         await self._sitting.open()
         await self._note_running(self._sitting.client.pid)
         self._update()
 
+    async def _seat_of_its_own(self) -> DialledIn | None:
+        if self._dialled_in is None:
+            return None
+        return await DialledIn.of(self._dialled_in, self._store, self.journal.lease)
+
     def _launch(
-        self, argv: Sequence[str], env: Mapping[str, str], cwd: str | os.PathLike[str] | None, why: str
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str | os.PathLike[str] | None,
+        holds: Sequence[int] = (),
+        why: str,
     ) -> Transport:
-        process = StdioTransport(argv, env=env, cwd=cwd, holds=self._lock.fds)
+        process = StdioTransport(argv, env=env, cwd=cwd, holds=(*self._lock.fds, *holds))
         self._lock.kept_by(process.hold)
-        return TappedTransport(process, before_open=lambda: self._note_start(process.marker, why), on_write=self._wrote)
+        return TappedTransport(process, before_open=lambda: self._note_start(process.marker, why))
 
     async def _note_start(self, marker: str, why: str) -> None:
         """Before it runs: whoever finds the session after a crash must know what to look for."""
@@ -192,9 +240,12 @@ class Engine:
             row = StartRow(at=time.time(), why=RUNNING, marker=self._marker, pid=pid, process_started=started)
             self.journal.add(starts=[row])
 
-    def _wrote(self, data: bytes) -> None:
-        if self._sitting is not None:
-            self._sitting.wrote(data)
+    def _presence(self, here: bool) -> None:
+        self._is_away = not here
+        self._update()
+
+    def _warn(self, text: str) -> None:
+        self.note(text, warning=True)
 
     async def _leave(self) -> None:
         """End what runs, store what is left, and let go of the session. Idempotent."""
@@ -209,6 +260,7 @@ class Engine:
                 await self._sitting.end()
             self._sitting = None
             await self._guards.close()
+            self._remember_last_seen()
             self._update()
             await self._owned.give_up()
         except StoreError as error:
@@ -217,6 +269,14 @@ class Engine:
             self._lock.release()  # whatever went wrong: nothing of the session runs any more
             self.over.set()
             self._on_end(self)
+
+    def _remember_last_seen(self) -> None:
+        if self._dialled_in is not None:
+            link = self._dialled_in.link
+            self.settings = msgspec.structs.replace(
+                self.settings, last_seen=link.last_seen, undelivered=tuple(link.unproved_answers)
+            )
+            self.journal.add(session={"settings": encode_settings(self.settings)})
 
     def failed(self, error: HandrailError) -> None:
         """The journal cannot be written any more: nothing may run that nobody could read about."""
@@ -269,6 +329,7 @@ class Engine:
         sitting = self._live()
         decision = await sitting.client.decide(ask_id, answer, actor=actor, digest=digest)
         sitting.asks.flush()
+        self._update()
         await self.journal.stored()
         return decision
 
@@ -361,6 +422,8 @@ class Engine:
 
     def asked(self, ask: Ask) -> None:
         """Something waits for an answer: perhaps one that was given before the process ended."""
+        if self._dialled_in is not None and self._sitting is not None:
+            self.journal.add(self._sitting.translator.goes_on())  # it may have asked somebody who had it before us
         grant = self._lost_asks.grant_for(ask)
         if grant is not None:
             self._start_work(self._use(grant, ask))
@@ -382,10 +445,15 @@ class Engine:
 
     def _rekey(self, cli_session_id: str | None) -> None:
         """The CLI's own id of the conversation is another one: the lock follows it."""
-        if cli_session_id is None or cli_session_id == self._cli_session_id:
+        if cli_session_id is None:
             return
-        self._cli_session_id = cli_session_id
+        is_first, self._knows_conversation = not self._knows_conversation, True
+        if cli_session_id == self._cli_session_id:
+            return
+        previous, self._cli_session_id = self._cli_session_id, cli_session_id
         self.journal.add(session={"cli_session_id": cli_session_id})
+        if self._dialled_in is not None and previous is not None and is_first:
+            self.journal.add([SessionRekeyed(resume=cli_session_id, previous=previous, reason=ANOTHER_CONVERSATION)])
         self._start_work(self._lock_also(cli_session_id))
 
     async def _lock_also(self, cli_session_id: str) -> None:
@@ -401,8 +469,16 @@ class Engine:
         if sitting.translator.fatal:
             self._start_work(self.stop())
         elif sitting.client.successor is not None and sitting.translator.run is None:
+            if self._dialled_in is not None:
+                self._decline(sitting.client.successor)
+                return
             self._succeeding = True
             self._beginning = self._start_work(self._succeed(sitting, sitting.client.successor))
+
+    def _decline(self, successor: Successor) -> None:
+        if successor is not self._declined:
+            self._declined = successor
+            self.note(NO_FRESH_CONTEXT, warning=True)
 
     async def _succeed(self, sitting: Sitting, successor: Successor) -> None:
         """Carry an approved plan out in a conversation that knows nothing else: another CLI, the same session."""
@@ -454,12 +530,19 @@ class Engine:
     def _current_status(self) -> str:
         sitting = self._sitting
         if sitting is None:
-            return "failed" if self.died else "stopped"
+            return self._status_at_the_end()
         if sitting.asks.waiting:
             return "needs_you"
+        if self._is_away:
+            return "waiting"
         if sitting.translator.run is not None:
             return "running"
         return "failed" if self._last_ok is False else "idle"
+
+    def _status_at_the_end(self) -> str:
+        if self._dialled_in is not None and (self.died or self._dialled_in.parting == RETRY):
+            return "waiting"
+        return "failed" if self.died else "stopped"
 
     def _start_work(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)

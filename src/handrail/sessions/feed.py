@@ -60,6 +60,10 @@ class Feed:
         """The number of the last event that was published here."""
         self.moves = 0
         """How often the session may have come to live elsewhere."""
+        self.on_readers: Callable[[str, int], None] = lambda session_id, readers: None
+        """Hears how many follow what is being written, each time that changes. Must not raise."""
+        self.readers = 0
+        """How many that are."""
         self._store = store
         self._recent: deque[tuple[Item, int]] = deque()
         self._recent_bytes = 0
@@ -122,37 +126,48 @@ class Feed:
 
         With a number of `moves`, only until there is another one.
         """
-        cursor = after
-        while True:
-            published = self.seq
-            while page := [row for row in await self._page(cursor) if self._may_show(row)]:
-                for row in page:
-                    cursor = row.seq
-                    yield decode_event(row.body)
-            if cursor < published:
-                return  # the session was deleted: otherwise what was published can be read
-            if cursor < self.seq:
-                continue
-            position = self._end
-            if not follow:
-                return
-            if deltas:
-                for delta in self._written_so_far():
-                    yield delta
-            while position >= self._begin:
-                if position == self._end:
-                    if self._closed or until_move_after not in (None, self.moves):
-                        return
-                    await self._more()
+        watches = deltas and follow
+        if watches:
+            self._readers_are(self.readers + 1)
+        try:
+            cursor = after
+            while True:
+                published = self.seq
+                while page := [row for row in await self._page(cursor) if self._may_show(row)]:
+                    for row in page:
+                        cursor = row.seq
+                        yield decode_event(row.body)
+                if cursor < published:
+                    return  # the session was deleted: otherwise what was published can be read
+                if cursor < self.seq:
                     continue
-                item = self._recent[position - self._begin][0]
-                position += 1
-                if isinstance(item, Delta):
-                    if deltas:
+                position = self._end
+                if not follow:
+                    return
+                if deltas:
+                    for delta in self._written_so_far():
+                        yield delta
+                while position >= self._begin:
+                    if position == self._end:
+                        if self._closed or until_move_after not in (None, self.moves):
+                            return
+                        await self._more()
+                        continue
+                    item = self._recent[position - self._begin][0]
+                    position += 1
+                    if isinstance(item, Delta):
+                        if deltas:
+                            yield item
+                    elif item.seq > cursor:
+                        cursor = item.seq
                         yield item
-                elif item.seq > cursor:
-                    cursor = item.seq
-                    yield item
+        finally:
+            if watches:
+                self._readers_are(self.readers - 1)
+
+    def _readers_are(self, number: int) -> None:
+        self.readers = number
+        self.on_readers(self.session_id, number)
 
     @property
     def remembered(self) -> tuple[int, int]:

@@ -37,6 +37,7 @@ __all__ = [
     "deny_tool",
     "hook",
     "run_async",
+    "run_hook",
 ]
 
 logger = logging.getLogger("handrail.hooks")
@@ -204,17 +205,17 @@ class HookRunner:
             logger.warning("the CLI called the hook %r, which is not registered", callback_id)
             return _refusal(str(raw.get("hook_event_name")), f"there is no hook {callback_id!r}")
         event, item = found
-        return await _answer(item, HookContext(event, raw, body.get("tool_use_id")))
+        return await run_hook(item, HookContext(event, raw, body.get("tool_use_id")))
 
     async def _run_by_name(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The older form, a notification about an event: all hooks of that event see it, and a refusal goes first."""
         context = HookContext(str(body.get("hook_name")), _object(body.get("hook_data")))
-        answers = [await _answer(item, context) for event, item in self._callbacks.values() if event == context.event]
+        answers = [await run_hook(item, context) for event, item in self._callbacks.values() if event == context.event]
         return next(filter(_refuses, answers), next(filter(None, answers), {}))
 
 
-async def _answer(item: Hook, context: HookContext) -> dict[str, Any]:
-    """What the CLI is told, whatever the hook does."""
+async def run_hook(item: Hook, context: HookContext) -> dict[str, Any]:
+    """Run a hook: what the CLI is told, whatever the hook does."""
     limit = asyncio.timeout(item.timeout)
     try:
         async with limit:

@@ -20,6 +20,7 @@ import msgspec
 
 from handrail.errors import (
     HandrailError,
+    HostAway,
     SessionBusy,
     SessionError,
     SessionLimit,
@@ -32,7 +33,9 @@ from handrail.places import Places
 from handrail.policy.policy import Policy
 from handrail.policy.storage.loading import Asked, PolicySource
 from handrail.protocol.options import Options
+from handrail.sessions.abroad import Abroad
 from handrail.sessions.conversations import begin, go_on
+from handrail.sessions.dialled_in import DIALLED_IN, waits_for_its_cli
 from handrail.sessions.engine import Engine
 from handrail.sessions.feed import Feed, Item
 from handrail.sessions.guards.admission import Admission
@@ -46,7 +49,8 @@ from handrail.sessions.pursuing import Pursuit
 from handrail.sessions.seats import HereSeat, SeatServer, ThereSeat
 from handrail.sessions.session import Seat, Session
 from handrail.sessions.sitting import Attachments
-from handrail.store.base import SessionFilter, SessionRow, Store
+from handrail.store.base import FrameRow, SessionFilter, SessionRow, Store
+from handrail.transports.ingress.transport import IngressTransport
 
 __all__ = ["Host", "Household"]
 
@@ -72,12 +76,15 @@ class Household:
         limits: Limits,
         notify: Sequence[Notify],
         host: Host | None = None,
+        abroad: Abroad | None = None,
     ) -> None:
         self.store = store
         self.limits = limits
         self._places = places
         self._env = env
         self._host = host
+        self.abroad = abroad
+        """The other machines, if this is the household of a hub."""
         self._admission = Admission(limits.concurrent_sessions, directory=os.path.join(places.runtime, "seats"))
         self._day: DayPurse | None = None
         self._notifier = Notifier(notify)
@@ -85,6 +92,7 @@ class Household:
         self._work: set[asyncio.Task[None]] = set()
         self._engines: dict[str, Engine] = {}
         self._feeds: dict[str, Feed] = {}
+        self._copies: set[str] = set()
         self._starting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._ownership = Ownership(store, places, SeatServer(self._here))
         self._closed = False
@@ -107,15 +115,17 @@ class Household:
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
-        await asyncio.gather(*(engine.stop() for engine in list(self._engines.values())), return_exceptions=True)
+        await asyncio.gather(*(engine.part() for engine in list(self._engines.values())), return_exceptions=True)
         for feed in self._feeds.values():
             feed.close()
         await self._ownership.close()
         await self._resources.aclose()
 
-    async def owned(self) -> Sequence[SessionRow]:
-        """The sessions that have an owner, here or elsewhere, as far as is stored."""
-        return [row for row in await self.store.list_sessions(SessionFilter(archived=None), limit=100_000) if row.owner]
+    async def owned(self, *, everywhere: bool = False) -> Sequence[SessionRow]:
+        """The sessions of this machine that have an owner, in whichever process, as far as is stored; or of all."""
+        host = None if everywhere else ""
+        rows = await self.store.list_sessions(SessionFilter(archived=None, host=host), limit=100_000)
+        return [row for row in rows if row.owner]
 
     # ------------------------------------------------------------ where sessions live
 
@@ -133,9 +143,9 @@ class Household:
             return self._here(session_id)
         if engine is not None:
             await engine.over.wait()
-        row = await self.store.get_session(session_id)
-        if row is None:
-            raise SessionNotFound(f"there is no session {session_id}")
+        row = await self._row(session_id)
+        if row.host:
+            return await self._other_machines(row).seat(row)
         if row.owner is None:
             return None
         link = await self._ownership.link_to_owner(row)
@@ -168,9 +178,9 @@ class Household:
         """Where a session lives, if another process has it and can be reached. Nothing is waited for or closed."""
         if self._is_here(session_id):
             return None
-        row = await self.store.get_session(session_id)
-        if row is None:
-            raise SessionNotFound(f"there is no session {session_id}")
+        row = await self._row(session_id)
+        if row.host:
+            return None  # its journal is copied here: there is nothing to follow elsewhere
         link = await self._ownership.link_to_owner(row)
         return ThereSeat(session_id, link) if link is not None else None
 
@@ -181,7 +191,24 @@ class Household:
 
     def _is_here(self, session_id: str) -> bool:
         """Whether a session lives in this process, or is about to."""
-        return session_id in self._engines or session_id in self._starting
+        return session_id in self._engines or session_id in self._starting or session_id in self._copies
+
+    def _other_machines(self, row: SessionRow) -> Abroad:
+        if self.abroad is None:
+            raise HostAway(f"session {row.id[:8]} runs on another machine, which only the hub can reach")
+        return self.abroad
+
+    def copy_feed(self, session_id: str) -> Feed:
+        """What readers follow of a session of another machine: whoever copies it here publishes into it."""
+        self._copies.add(session_id)
+        return self._feed(session_id)
+
+    async def frames(self, session_id: str, *, after: int, limit: int) -> Sequence[FrameRow]:
+        """Raw frames of a session: they stay where it ran."""
+        row = await self._row(session_id)
+        if row.host:
+            return await self._other_machines(row).frames(row, after=after, limit=limit)
+        return await self.store.frames(session_id, after=after, limit=limit)
 
     async def export(self, session_id: str, format: str) -> str:
         """A session as one document."""
@@ -192,14 +219,41 @@ class Household:
         events = [item async for item in session.subscribe(deltas=False, follow=False) if isinstance(item, Event)]
         return await asyncio.to_thread(export, format, row, events)
 
+    async def change(self, session_id: str, **columns: Any) -> None:
+        """Set what can be set without a session's CLI."""
+        row = await self._row(session_id)
+        if row.host:
+            await self._other_machines(row).change(row, columns)
+        else:
+            await self.store.change_session(session_id, **columns)
+
     async def delete(self, session_id: str) -> None:
         """Remove a session and everything of it."""
+        row = await self._row(session_id)
+        if row.host:
+            await self._other_machines(row).delete(row)
+            self.forget_copy(session_id)
+            return
         if await self.seat(session_id) is not None:
             raise SessionBusy(f"session {session_id[:8]} is live: stop it before you delete it")
         await self.store.delete_session(session_id)
+        self._close_feed(session_id)
+
+    def forget_copy(self, session_id: str) -> None:
+        """A copied session is not here any more: whoever follows it has read all there was."""
+        self._copies.discard(session_id)
+        self._close_feed(session_id)
+
+    def _close_feed(self, session_id: str) -> None:
         feed = self._feeds.pop(session_id, None)
         if feed is not None:
             feed.close()
+
+    async def _row(self, session_id: str) -> SessionRow:
+        row = await self.store.get_session(session_id)
+        if row is None:
+            raise SessionNotFound(f"there is no session {session_id}")
+        return row
 
     # ------------------------------------------------------------ making a session live
 
@@ -220,12 +274,15 @@ class Household:
         async with self._while_starting(session_id):
             if await self._seat(session_id) is not None:
                 return
+            row = await self._row(session_id)
+            if row.host:
+                await self._other_machines(row).resume(row, changes)
+                return
             if as_it_was and self._host is not None and await self._host.take(session_id):
                 return
-            row = await self.store.get_session(session_id)
-            if row is None:
-                raise SessionNotFound(f"there is no session {session_id}")
             settings = changed(decode_settings(row.settings), changes)
+            if settings.dials_in:
+                raise SessionNotLive(waits_for_its_cli(session_id))
             if settings.fixed_policy and policy is None and settings.policy is None:
                 raise SessionError(
                     f"session {session_id[:8]} was started by a program with a policy of its own, without which it is "
@@ -238,6 +295,17 @@ class Household:
                 if await self._seat(session_id) is None:
                     raise
                 # Another process was faster: the session lives there.
+
+    async def seat_dialled_in(self, session_id: str, transport: IngressTransport) -> None:
+        """Make a session live here whose CLI has dialled in. Raises `SessionBusy` if it lives already."""
+        async with self._while_starting(session_id):
+            if await self._seat(session_id) is not None:
+                raise SessionBusy(f"session {session_id[:8]} has a Claude Code already")
+            row = await self._row(session_id)
+            settings = decode_settings(row.settings)
+            await self.sit(
+                row, settings.options, settings, why=DIALLED_IN, attachments=Attachments(), dialled_in=transport
+            )
 
     @asynccontextmanager
     async def _while_starting(self, session_id: str) -> AsyncGenerator[None, None]:
@@ -259,6 +327,7 @@ class Household:
         why: str,
         attachments: Attachments,
         policy: Policy | PolicySource | None = None,
+        dialled_in: IngressTransport | None = None,
     ) -> Engine:
         owned = await self._take(row)
         if self._closed:
@@ -270,6 +339,7 @@ class Household:
             settings=settings,
             guards=SessionGuards(self.limits, admission=self._admission, day=self._day),
             attachments=attachments,
+            dialled_in=dialled_in,
             on_end=self._forget,
         )
         try:

@@ -14,7 +14,16 @@ from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
 from handrail.transports.redact import is_secret_name
 
-__all__ = ["SessionSettings", "changed", "decode_settings", "encode_settings", "for_fork", "for_new", "for_resume"]
+__all__ = [
+    "SessionSettings",
+    "changed",
+    "decode_settings",
+    "encode_settings",
+    "for_fork",
+    "for_new",
+    "for_resume",
+    "plain_options",
+]
 
 WITH_SECRETS = frozenset({"env", "headers"})
 """Where the names of values tell which are secret: of the CLI, of its settings, of MCP servers wherever they are."""
@@ -34,15 +43,17 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a program gave it a `Policy` as it is, which cannot be written down: it must be given again."""
     forks: str | None = None
     """The conversation that the session is a copy of, by the CLI's id: its first start makes that copy."""
+    dials_in: bool = False
+    """Whether somebody else starts its CLI, elsewhere, and it dials in to be seated."""
+    last_seen: str | None = None
+    """The last message of such a CLI, by its uuid, when its seat was given up: it may dial in again."""
+    undelivered: tuple[str, ...] = ()
+    """Its requests whose answers may not have got there, by their ids."""
 
 
 def encode_settings(settings: SessionSettings) -> bytes:
     """`settings` as JSON, without secrets and without what cannot be written down (servers inside a process)."""
-    options = {
-        name: value
-        for name, value in msgspec.structs.asdict(settings.options).items()
-        if name not in OF_ONE_LAUNCH and value != getattr(Options(), name)
-    }
+    options = _chosen(settings.options)
     if isinstance(options.get("mcp_servers"), Mapping):
         options["mcp_servers"] = {name: each for name, each in options["mcp_servers"].items() if not _in_process(each)}
     stored = {
@@ -52,8 +63,34 @@ def encode_settings(settings: SessionSettings) -> bytes:
         "worktree": settings.worktree,
         "fixed_policy": settings.fixed_policy,
         "forks": settings.forks,
+        "dials_in": settings.dials_in,
+        "last_seen": settings.last_seen,
+        "undelivered": settings.undelivered,
     }
     return msgspec.json.encode(stored, enc_hook=_plain)
+
+
+def plain_options(options: Options) -> dict[str, Any]:
+    """Options as plain values, secrets and all, for a start on another machine; those of one launch are left out.
+
+    Raises `InvalidOptions` for what cannot leave its process.
+    """
+    chosen = _chosen(options)
+    servers = chosen.get("mcp_servers")
+    if isinstance(servers, Mapping) and any(_in_process(each) for each in servers.values()):
+        raise InvalidOptions(
+            "a server inside this process cannot be an option of a session elsewhere: pass it as a tool"
+        )
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(chosen, enc_hook=_plain))
+    return plain
+
+
+def _chosen(options: Options) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in msgspec.structs.asdict(options).items()
+        if name not in OF_ONE_LAUNCH and value != getattr(Options(), name)
+    }
 
 
 def decode_settings(stored: bytes) -> SessionSettings:
@@ -68,6 +105,9 @@ def decode_settings(stored: bytes) -> SessionSettings:
         worktree=found.get("worktree"),
         fixed_policy=bool(found.get("fixed_policy")),
         forks=found.get("forks"),
+        dials_in=bool(found.get("dials_in")),
+        last_seen=found.get("last_seen"),
+        undelivered=tuple(found.get("undelivered") or ()),
     )
 
 

@@ -24,6 +24,8 @@ import msgspec
 from handrail.errors import (
     AmbiguousSession,
     HandrailError,
+    HostError,
+    HostNotFound,
     InvalidOptions,
     LaunchError,
     ProcessError,
@@ -36,7 +38,9 @@ from handrail.policy.policy import Policy
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.asks import Allow, Deny
 from handrail.protocol.options import Options
+from handrail.sessions.abroad import Abroad, WantedSession
 from handrail.sessions.asking import OnAsk
+from handrail.sessions.feed import Feed
 from handrail.sessions.guards.notifications import Notify
 from handrail.sessions.guards.watch import Limits
 from handrail.sessions.hooks import Hook
@@ -48,6 +52,7 @@ from handrail.sessions.launching import (
     encode_settings,
     for_fork,
     for_new,
+    plain_options,
 )
 from handrail.sessions.mcp import ToolServer
 from handrail.sessions.session import PYTHON, Session
@@ -69,6 +74,7 @@ from handrail.store.base import (
 
 if TYPE_CHECKING:
     from handrail.sessions.adoption import Adoptable
+    from handrail.transports.ingress.transport import IngressTransport
 
 __all__ = ["Manager"]
 
@@ -91,12 +97,13 @@ class Manager:
         notify: Sequence[Notify] = (),
         retention: Retention | None = None,
         host: Host | None = None,
+        abroad: Abroad | None = None,
     ) -> None:
         self.store = store
         self.places = places
         self.limits = limits
         self._env = dict(env or {})
-        self._house = Household(store, places, env=self._env, limits=limits, notify=notify, host=host)
+        self._house = Household(store, places, env=self._env, limits=limits, notify=notify, host=host, abroad=abroad)
         self._retention = retention
         self._tidying: asyncio.Task[None] | None = None
         self._closed = False
@@ -157,12 +164,32 @@ class Manager:
         finally:
             await self.store.close()
 
+    # ------------------------------------------------------------ other machines
+
+    def with_abroad(self, abroad: Abroad) -> None:
+        """Reach the sessions of other machines through `abroad` from now on: it needs the manager's store itself."""
+        self._house.abroad = abroad
+
+    def copy_feed(self, session_id: str) -> Feed:
+        """What readers of another machine's session follow: whoever copies its journal here publishes into it."""
+        return self._house.copy_feed(session_id)
+
+    def forget_copy(self, session_id: str) -> None:
+        """The copy of another machine's session is not here any more."""
+        self._house.forget_copy(session_id)
+
+    def _other_machines(self) -> Abroad:
+        if self._house.abroad is None:
+            raise HostNotFound("this manager has no other machines: a hub has them (`handrail serve`)")
+        return self._house.abroad
+
     # ------------------------------------------------------------ sessions
 
     async def start(
         self,
         options: Options | None = None,
         *,
+        host: str = "",
         title: str = "",
         policy: Asked | Policy | None = None,
         budget: float | None = None,
@@ -172,12 +199,22 @@ class Manager:
         tools: Sequence[Tool[..., Any] | ToolServer] = (),
         record: str | os.PathLike[str] | None = None,
     ) -> Session:
-        """Start a session in this process.
+        """Start a session in this process, or on the `host` of a hub: by its name, `label:NAME`, or `any`.
 
         With `policy`, every tool call is judged by it: what the policy files say, and what is asked beside them
         (`Asked`); or a `Policy` as it is, which is not remembered. `worktree` is the name of a git worktree to make
         for it. What nobody answers at once (`on_ask`) waits for `Session.decide`.
         """
+        if host:
+            _check_can_travel(policy, on_ask, hooks, tools, record)
+            wanted = WantedSession(
+                options=plain_options(options or Options()),
+                title=title,
+                policy=policy if isinstance(policy, Asked) else None,
+                budget=budget,
+                worktree=worktree,
+            )
+            return self.session(await self._other_machines().start(host, wanted))
         options = _located(options or Options())
         if options.resume is not None or options.continue_conversation:
             raise InvalidOptions(
@@ -194,6 +231,26 @@ class Manager:
         async with self._or_never_there(row):
             await self._house.sit(row, first, settings, why="new", attachments=attachments, policy=fixed)
         return self.session(row.id)
+
+    async def expect(
+        self,
+        options: Options,
+        *,
+        title: str = "",
+        policy: Asked | None = None,
+        budget: float | None = None,
+    ) -> Session:
+        """A session whose CLI somebody starts elsewhere: it waits until that dials in (`receive`).
+
+        `options` say what is known of that CLI; `cwd` is the directory where it runs, on its own machine.
+        """
+        settings = SessionSettings(options=options, policy=policy, budget=budget, dials_in=True)
+        row = await self._create(settings, title=title, cli_session_id=None, status="waiting")
+        return self.session(row.id)
+
+    async def receive(self, session_id: str, transport: IngressTransport) -> None:
+        """Seat a session whose CLI has dialled in. Raises `SessionBusy` if it has one already."""
+        await self._house.seat_dialled_in(session_id, transport)
 
     def session(self, session_id: str) -> Session:
         """The handle of a session whose id is known. Nothing is looked up."""
@@ -221,8 +278,8 @@ class Manager:
         raise SessionNotFound(f"there is no session {wanted!r}: `handrail ls --all` lists all of them")
 
     async def latest(self, cwd: str | os.PathLike[str]) -> Session | None:
-        """The session of this directory that was used last."""
-        rows = await self.store.list_sessions(SessionFilter(cwd=_absolute(cwd)), limit=1)
+        """The session of this machine's directory that was used last."""
+        rows = await self.store.list_sessions(SessionFilter(cwd=_absolute(cwd), host=""), limit=1)
         return self.session(rows[0].id) if rows else None
 
     async def list(
@@ -281,9 +338,16 @@ class Manager:
     async def fork(self, reference: str, *, title: str = "", **changes: Any) -> Session:
         """Start a copy of a session's conversation, which goes its own way from here."""
         parent = await (await self.get(reference)).row()
+        if parent.host:
+            return self.session(await self._other_machines().fork(parent, title=title, changes=changes))
         if parent.cli_session_id is None:
             raise SessionError(f"session {parent.id[:8]} has no conversation yet that could be forked")
         settings = changed(decode_settings(parent.settings), changes)
+        if settings.dials_in:
+            raise SessionError(
+                f"the conversation of session {parent.id[:8]} is where its Claude Code runs: fork it there, with a "
+                f"line of `handrail ingress new` and --resume {parent.cli_session_id} --fork-session"
+            )
         settings = msgspec.structs.replace(settings, forks=parent.cli_session_id)
         row = await self._create(
             settings, title=title or f"{parent.title} (fork)".strip(), forked_from=parent.id, cli_session_id=None
@@ -325,16 +389,16 @@ class Manager:
         return self.session(row.id)
 
     async def stop_all(self) -> int:
-        """Stop every session that is live on this machine; returns how many there were."""
+        """Stop every session that is live, on this machine and on the others of a hub; returns how many there were."""
         count = 0
         problems: list[str] = []
-        for row in await self._house.owned():
+        for row in await self._house.owned(everywhere=self._house.abroad is not None):
             session = self.session(row.id)
             try:
                 if await session.is_live():
                     await session.stop()
                     count += 1
-            except SessionError as error:  # one that cannot be stopped must not keep the others alive
+            except (SessionError, HostError) as error:  # one that cannot be stopped must not keep the others alive
                 problems.append(f"session {row.id[:8]}: {error}")
         if problems:
             raise SessionError("\n".join(problems))
@@ -394,6 +458,20 @@ class Manager:
         worktree = await create_worktree(str(settings.options.cwd), name=name, directory=directory)
         options = msgspec.structs.replace(settings.options, cwd=worktree.cwd)
         return msgspec.structs.replace(settings, options=options, worktree=msgspec.to_builtins(worktree))
+
+
+def _check_can_travel(
+    policy: Asked | Policy | None,
+    on_ask: OnAsk | None,
+    hooks: Sequence[Hook],
+    tools: Sequence[Tool[..., Any] | ToolServer],
+    record: str | os.PathLike[str] | None,
+) -> None:
+    """Raise `InvalidOptions` for what only a program that is connected to a hub can offer a session elsewhere."""
+    if isinstance(policy, Policy):
+        raise InvalidOptions("a session on another machine is held to the policies there: pass an Asked")
+    if on_ask is not None or hooks or tools or record is not None:
+        raise InvalidOptions("on_ask, hooks, tools and record of a session elsewhere need `handrail.Hub`")
 
 
 def _located(options: Options) -> Options:

@@ -11,14 +11,14 @@ import importlib
 import itertools
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
-from handrail.errors import InvalidOptions
+from handrail.errors import HandrailError, InvalidOptions
 from handrail.sessions.tools import Tool, check_name, result_body
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
     from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult
 
-__all__ = ["ToolServer", "ToolServers"]
+__all__ = ["PassedOnServer", "ToolServer", "ToolServers"]
 
 logger = logging.getLogger("handrail.tools")
 
@@ -68,6 +68,26 @@ class ToolServer:
         made = cls(name, ())
         made._make = lambda: lowlevel
         return made
+
+
+class PassedOnServer(ToolServer):
+    """A server of another process, to which everything that the CLI says is passed on as it is.
+
+    `pass_on` takes a message and gives the answer; None for one that needs none. It raises `HandrailError` if nobody
+    answers: then the CLI, and through it Claude, is told that.
+    """
+
+    def __init__(self, name: str, pass_on: Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]]) -> None:
+        check_name("server", name)
+        self.name = name  # the package is needed where the server is, not here
+        self._pass_on = pass_on
+
+    async def answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a message of the CLI's."""
+        try:
+            return await self._pass_on(message) or ACKNOWLEDGED
+        except HandrailError as error:
+            return _nobody_there(message, str(error))
 
 
 class ToolServers:
@@ -113,6 +133,8 @@ class ToolServers:
         if server is None:
             known = ", ".join(self._servers) or "none"
             return _error(request_id, NOT_FOUND, f"there is no server {name!r} here (there is: {known})")
+        if isinstance(server, PassedOnServer):
+            return await server.answer(message)
         await self._load_package()
         if self._closed:
             return _error(request_id, UNAVAILABLE, "the session is closed")
@@ -328,11 +350,23 @@ def _broken(chosen: Tool[..., Any], error: BaseException) -> CallToolResult:
 def _failure(text: str) -> CallToolResult:
     from mcp.types import CallToolResult
 
-    return CallToolResult.model_validate({"content": [{"type": "text", "text": text}], "isError": True})
+    return CallToolResult.model_validate({"content": [_text(text)], "isError": True})
 
 
 def _error(request_id: Any, code: int, text: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": text}}
+
+
+def _nobody_there(message: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """A call gets a result, which Claude reads, and goes on; anything else an error."""
+    request_id = message.get("id")
+    if message.get("method") != "tools/call":
+        return _error(request_id, UNAVAILABLE, text)
+    return {"jsonrpc": "2.0", "id": request_id, "result": {"content": [_text(text)], "isError": True}}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
 def _cancellation(number: int) -> dict[str, Any]:

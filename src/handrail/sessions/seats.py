@@ -33,6 +33,7 @@ class HereSeat:
     """A session whose CLI runs in this process."""
 
     is_mine = True
+    is_copied = False
 
     def __init__(self, engine: Engine, feed: Feed) -> None:
         self._engine = engine
@@ -77,6 +78,7 @@ class ThereSeat:
     """A session whose CLI runs in another process, which does what is asked of it here."""
 
     is_mine = False
+    is_copied = False
 
     def __init__(self, session_id: str, link: OwnerLink) -> None:
         self._session_id = session_id

@@ -1,7 +1,7 @@
 """A session as everybody else sees it: the same handle, whoever owns it.
 
-Each call goes to where the session's CLI runs: this process, another one on this machine, or nowhere; then the journal
-can still be read, and a message resumes the session here.
+Each call goes to where the session's CLI runs: this process, another one on this machine, another machine, or nowhere;
+then the journal can still be read, and a message resumes the session.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from handrail.events.codec import decode_event
 from handrail.events.model import Completed, Event, Prompt
 from handrail.sessions.asks import Actor, AnyAnswer
 from handrail.sessions.feed import Item
-from handrail.store.base import AskRow, AskRowState, SessionRow, Store
+from handrail.store.base import AskRow, AskRowState, EventRow, FrameRow, SessionRow
 
 if TYPE_CHECKING:
     from handrail.events.reduce import SessionView
 
-__all__ = ["PYTHON", "Seat", "Session"]
+__all__ = ["PYTHON", "Housekeeper", "JournalReader", "Seat", "Session"]
 
 PYTHON = Actor("python", "python")
 PAGE = 1_000
@@ -32,6 +32,8 @@ class Seat(Protocol):
 
     is_mine: bool
     """Whether that is this process."""
+    is_copied: bool
+    """Whether that is another machine, whose journal is copied into the store here as it is written."""
 
     async def send(self, content: Any, *, actor: Actor, uuid: str | None) -> str: ...
 
@@ -57,10 +59,25 @@ class Seat(Protocol):
         """As of a session; with `until_given_up` only for as long as it lives there."""
 
 
+class JournalReader(Protocol):
+    """What a handle reads: of a store, or of whoever reads one for it."""
+
+    async def get_session(self, session_id: str) -> SessionRow | None: ...
+
+    async def read(
+        self, session_id: str, *, after: int = 0, before: int | None = None, limit: int = 1000
+    ) -> list[EventRow]: ...
+
+    async def asks(
+        self, session_id: str | None = None, *, states: Sequence[AskRowState] = (), limit: int | None = None
+    ) -> list[AskRow]: ...
+
+
 class Housekeeper(Protocol):
     """What a handle needs of its manager."""
 
-    store: Store
+    @property
+    def store(self) -> JournalReader: ...
 
     async def seat(self, session_id: str) -> Seat | None:
         """Where the session lives now; None if nowhere."""
@@ -71,7 +88,13 @@ class Housekeeper(Protocol):
     def stored_items(self, session_id: str, after: int, *, deltas: bool, follow: bool) -> AsyncGenerator[Item, None]:
         """The journal, and what is added to it, by this process or by another that takes the session."""
 
+    async def frames(self, session_id: str, *, after: int, limit: int) -> Sequence[FrameRow]:
+        """Raw frames, from where the session ran."""
+
     async def export(self, session_id: str, format: str) -> str: ...
+
+    async def change(self, session_id: str, **columns: Any) -> None:
+        """Set what can be set without its CLI: title, archived."""
 
     async def delete(self, session_id: str) -> None: ...
 
@@ -119,7 +142,7 @@ class Session:
         session meanwhile; but if another one owned it when you came, it ends with that.
         """
         seat = await self._keeper.seat(self.id)
-        if seat is None or seat.is_mine or not follow:
+        if seat is None or seat.is_mine or seat.is_copied or not follow:
             items = self._keeper.stored_items(self.id, after, deltas=deltas, follow=follow)
         else:
             items = self._elsewhere(seat, after, deltas=deltas)
@@ -140,6 +163,10 @@ class Session:
         async with aclosing(self._keeper.stored_items(self.id, cursor, deltas=False, follow=False)) as rest:
             async for item in rest:
                 yield item
+
+    async def frames(self, *, after: int = 0, limit: int = 1000) -> Sequence[FrameRow]:
+        """Lines of the wire, in order, whose `number` is above `after`. The oldest may have been removed by now."""
+        return await self._keeper.frames(self.id, after=after, limit=limit)
 
     async def view(self) -> SessionView:
         """Everything a screen needs, as of the last event."""
@@ -246,13 +273,13 @@ class Session:
         """Give it another title."""
         seat = await self._keeper.seat(self.id)
         if seat is None:
-            await self._store.change_session(self.id, title=title)
+            await self._keeper.change(self.id, title=title)
         else:
             await seat.rename(title, by=actor.name)
 
     async def archive(self, archived: bool = True) -> None:
         """Take it off the usual lists, or put it back."""
-        await self._store.change_session(self.id, archived=archived)
+        await self._keeper.change(self.id, archived=archived)
 
     async def export(self, format: str = "markdown") -> str:
         """The whole session as one document: markdown, html or jsonl."""

@@ -29,8 +29,10 @@ from handrail.transports.redact import Redactor
 if TYPE_CHECKING:
     from handrail.policy.policy import Policy
     from handrail.policy.storage.loading import PolicySource
+    from handrail.sessions.dialled_in import DialledIn
     from handrail.sessions.mcp import ToolServer
     from handrail.sessions.tools import Tool
+    from handrail.transports.ingress.transport import Surroundings
 
 __all__ = ["Attachments", "Listener", "Sitting"]
 
@@ -81,6 +83,8 @@ class Sitting:
         journal: Journal,
         listener: Listener,
         launch: Launch,
+        around: Surroundings,
+        dialled_in: DialledIn | None = None,
         redactor: Redactor,
         policy: Policy | PolicySource | None = None,
         budget: Sequence[Purse] = (),
@@ -114,6 +118,9 @@ class Sitting:
             tools=attachments.tools,
             record=attachments.record,
             launch=launch,
+            around=around,
+            on_write=self.wrote,
+            dialled_in=dialled_in,
         )
         self.outbox = Outbox(
             journal,
@@ -126,6 +133,8 @@ class Sitting:
         self._listener = listener
         self._redactor = redactor
         self._run_of: OrderedDict[bytes, int | None] = OrderedDict()
+        self.parting_words = ""
+        """Why the CLI is left, where it is not told to go."""
         self.client.deliver_to(self)
 
     async def open(self) -> None:
@@ -173,7 +182,7 @@ class Sitting:
         self._add(
             self.translator.exited(
                 exit_code=gone.exit_code if gone else None,
-                reason=str(error) if error is not None else "",
+                reason=str(error) if error is not None else self.parting_words,
                 stderr=gone.stderr_tail if gone else "",
                 expected=error is None,
             )

@@ -17,7 +17,11 @@ class TappedTransport:
     """
 
     def __init__(
-        self, inner: Transport, *, before_open: Callable[[], Awaitable[None]], on_write: Callable[[bytes], None]
+        self,
+        inner: Transport,
+        *,
+        before_open: Callable[[], Awaitable[None]] | None = None,
+        on_write: Callable[[bytes], None] = lambda data: None,
     ) -> None:
         self._inner = inner
         self._before_open = before_open
@@ -32,7 +36,8 @@ class TappedTransport:
         return self._inner.stderr_tail
 
     async def open(self, receiver: Receiver) -> None:
-        await self._before_open()
+        if self._before_open is not None:
+            await self._before_open()
         await self._inner.open(receiver)
 
     def write(self, data: bytes) -> None:

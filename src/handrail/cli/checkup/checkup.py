@@ -12,6 +12,7 @@ from handrail.cli.checkup.claude import check_cli, check_login
 from handrail.cli.checkup.database import check_database, check_disk
 from handrail.cli.checkup.finding import Finding, broken
 from handrail.cli.checkup.own import check_config, check_policy, check_runtime, check_versions
+from handrail.cli.checkup.probing.check import check_probe
 from handrail.cli.checkup.surroundings import Surroundings
 from handrail.cli.checkup.tools import check_git, check_terminal
 
@@ -25,6 +26,7 @@ SECONDS = 40.0
 CHECKS: Mapping[str, Check] = {
     "handrail": check_versions,
     "claude": check_cli,
+    "probe": check_probe,
     "login": check_login,
     "config": check_config,
     "policy": check_policy,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,7 @@ from handrail.cli.checkup.surroundings import Surroundings
 from handrail.errors import CLINotFound
 from handrail.transports.discovery import CLILocation, find_cli, parse_version, version_warnings
 
-__all__ = ["ClaudeState", "check_cli", "check_login", "claude_state"]
+__all__ = ["ClaudeState", "Installed", "check_cli", "check_login", "claude_state", "installed_claude"]
 
 INSTALL = "npm install -g @anthropic-ai/claude-code"
 UPDATE = "claude update"
@@ -30,11 +30,10 @@ def check_cli(around: Surroundings) -> Iterator[Finding]:
     try:
         found = _find(around)
     except CLINotFound as error:
-        fix = "handrail config unset claude.cli_path" if around.config.claude.cli_path else INSTALL
-        yield broken("claude", str(error), fix)
+        yield broken("claude", str(error), _other_path(around))
         return
     answer = around.ask_claude(found.argv, "--version", seconds=SECONDS)
-    where = f"{found.argv[-1]} ({_source(found)})"
+    where = f"{found.argv[-1]} ({_source(found, around)})"
     if answer.code != 0:
         yield broken("claude", f"{where} does not run: {_first_line(answer.output) or answer.code}", INSTALL)
         return
@@ -43,11 +42,18 @@ def check_cli(around: Surroundings) -> Iterator[Finding]:
 
 
 def _find(around: Surroundings) -> CLILocation:
-    return find_cli(around.config.claude.cli_path, env=around.environment_of_claude)
+    return find_cli(around.cli or around.config.claude.cli_path, env=around.environment_of_claude)
 
 
-def _source(found: CLILocation) -> str:
-    return {"cli_path": "from claude.cli_path", "PATH": "from PATH", "claude-agent-sdk": "from claude-agent-sdk"}.get(
+def _other_path(around: Surroundings) -> str:
+    if around.cli is not None:
+        return "name the program: --cli PATH"
+    return "handrail config unset claude.cli_path" if around.config.claude.cli_path else INSTALL
+
+
+def _source(found: CLILocation, around: Surroundings) -> str:
+    given = "from --cli" if around.cli is not None else "from claude.cli_path"
+    return {"cli_path": given, "PATH": "from PATH", "claude-agent-sdk": "from claude-agent-sdk"}.get(
         found.source, "where its installer puts it"
     )
 
@@ -156,6 +162,29 @@ def _first_line(text: str) -> str:
 # ---------------------------------------------------------------- in a few words, for programs
 
 
+class Installed(NamedTuple):
+    """A Claude Code that answers."""
+
+    argv: tuple[str, ...]
+    version: tuple[int, int, int]
+
+    @property
+    def number(self) -> str:
+        """Its version as it is written."""
+        return ".".join(map(str, self.version))
+
+
+def installed_claude(around: Surroundings) -> Installed | None:
+    """The Claude Code of these surroundings, if there is one that says its version."""
+    try:
+        found = _find(around)
+    except CLINotFound:
+        return None
+    said = around.ask_claude(found.argv, "--version", seconds=SECONDS)
+    version = parse_version(said.output) if said.code == 0 else None
+    return None if version is None else Installed(found.argv, version)
+
+
 class ClaudeState(msgspec.Struct, frozen=True):
     """Whether sessions can be started; `logged_in` is None where that cannot be told."""
 
@@ -166,19 +195,14 @@ class ClaudeState(msgspec.Struct, frozen=True):
 
 def claude_state(around: Surroundings) -> ClaudeState:
     """Which Claude Code there is, and whether it is logged in."""
-    try:
-        found = _find(around)
-    except CLINotFound:
+    found = installed_claude(around)
+    if found is None:
         return ClaudeState(found=False)
-    said = around.ask_claude(found.argv, "--version", seconds=SECONDS)
-    version = parse_version(said.output) if said.code == 0 else None
-    if version is None:
-        return ClaudeState(found=False)
-    return ClaudeState(True, ".".join(map(str, version)), _is_logged_in(found, around))
+    return ClaudeState(True, found.number, _is_logged_in(found.argv, around))
 
 
-def _is_logged_in(found: CLILocation, around: Surroundings) -> bool | None:
-    status = _status(around.ask_claude(found.argv, "auth", "status", "--json", seconds=SECONDS).output)
+def _is_logged_in(argv: Sequence[str], around: Surroundings) -> bool | None:
+    status = _status(around.ask_claude(argv, "auth", "status", "--json", seconds=SECONDS).output)
     if status is not None:
         return bool(status["loggedIn"])
     finding = _from_files(around)

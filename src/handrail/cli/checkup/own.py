@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from handrail.cli.checkup.finding import Finding, attention, broken, good
 from handrail.cli.checkup.surroundings import Surroundings, nearest_existing
+from handrail.cli.named_hub import URL
 from handrail.config.keys import unknown_variables
 from handrail.config.notices import danger_notice
 from handrail.errors import PolicyError
@@ -29,6 +30,12 @@ def check_versions(around: Surroundings) -> Iterator[Finding]:
         f"Handrail {version('handrail')}, Python {platform.python_version()} ({sys.executable}), "
         f"{platform.system()} {platform.release()} {platform.machine()}",
     )
+    if hub := around.environ.get(URL):
+        yield attention(
+            "handrail",
+            f"{URL} names {hub}: commands are about the sessions of that hub, and this check-up about this machine",
+            "run handrail doctor where that hub runs",
+        )
 
 
 def check_config(around: Surroundings) -> Iterator[Finding]:

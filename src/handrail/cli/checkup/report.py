@@ -11,18 +11,19 @@ from handrail.cli.checkup.finding import Finding, Status
 from handrail.cli.showing.layout import Hanging
 from handrail.cli.showing.style import DONE, FAILED, NEEDS_YOU, QUIET, exact, prose
 
-__all__ = ["report"]
+__all__ = ["lines", "report"]
 
 SIGNS: dict[Status, tuple[str, str]] = {"good": ("✓", DONE), "attention": ("!", NEEDS_YOU), "broken": ("✗", FAILED)}
 
 
 def report(findings: Sequence[Finding]) -> RenderableType:
     """All findings, and a last line that sums them up."""
+    return Group(*lines(findings), Text(), _summary(findings))
+
+
+def lines(findings: Sequence[Finding]) -> Iterator[RenderableType]:
+    """The findings, each under the name of its area and before what mends it."""
     width = max((len(finding.area) for finding in findings), default=0)
-    return Group(*_lines(findings, width), Text(), _summary(findings))
-
-
-def _lines(findings: Sequence[Finding], width: int) -> Iterator[RenderableType]:
     for before, finding, after in zip((None, *findings), findings, (*findings[1:], None), strict=False):
         sign, colour = SIGNS[finding.status]
         label = finding.area if before is None or finding.area != before.area else ""

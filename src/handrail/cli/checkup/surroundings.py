@@ -34,6 +34,8 @@ class Surroundings:
     places: Places
     environ: Mapping[str, str]
     cwd: str
+    cli: str | None = None
+    """The Claude Code to look at, where that is not the one of the settings."""
     config: Config = field(init=False)
     """The settings in force; the defaults where there are errors, which have a finding of their own."""
     config_error: ConfigError | None = field(init=False)
@@ -47,9 +49,9 @@ class Surroundings:
         object.__setattr__(self, "config_error", error)
 
     @classmethod
-    def here(cls) -> Surroundings:
-        """Those of this process."""
-        return cls(Places.of_user(os.environ), os.environ, os.getcwd())
+    def here(cls, cli: str | None = None) -> Surroundings:
+        """Those of this process; `cli` is another Claude Code than that of the settings."""
+        return cls(Places.of_user(os.environ), os.environ, os.getcwd(), cli)
 
     @property
     def home(self) -> str:

@@ -27,7 +27,9 @@ def backup(ctx: typer.Context, file: File, restore: Restore = False, yes: Yes = 
     Example: handrail backup ~/handrail-backup.db
     """
     from handrail.cli.commands.workplace import at_work
+    from handrail.cli.named_hub import refuse_elsewhere
 
+    refuse_elsewhere("backup")
     path = os.path.abspath(file)
     if restore and not file.is_file():
         raise typer.BadParameter(f"there is no file {path}", param_hint="FILE")
@@ -38,7 +40,7 @@ def backup(ctx: typer.Context, file: File, restore: Restore = False, yes: Yes = 
 
 
 async def _backup(place: Workplace, path: str) -> None:
-    await place.manager.store.backup(path)
+    await place.own.store.backup(path)
     place.done(f"all sessions are copied to {path}")
 
 

@@ -17,6 +17,7 @@ from handrail.errors import (
     ConfigError,
     DecisionRefused,
     HandrailError,
+    HostNotFound,
     InvalidOptions,
     PolicyError,
     SessionNotFound,
@@ -24,7 +25,7 @@ from handrail.errors import (
 
 __all__ = ["ExitCode", "code_of", "told_in_words"]
 
-WRONG_USAGE = (SessionNotFound, AmbiguousSession, ConfigError, InvalidOptions, PolicyError)
+WRONG_USAGE = (SessionNotFound, AmbiguousSession, ConfigError, HostNotFound, InvalidOptions, PolicyError)
 NO_SUCH_ASK = "unknown"
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from handrail.cli.attachment import Until, follow
 from handrail.cli.commands.wording import short_id
 from handrail.cli.endings import Answered, Idle, Pulse
+from handrail.cli.named_hub import is_named
 from handrail.cli.surface import Without, make_surface
-from handrail.events.model import Event
+from handrail.events.model import Completed, Event, Started
 
 if TYPE_CHECKING:
     from handrail.cli.commands.workplace import Workplace
@@ -37,7 +38,7 @@ async def watch(place: Workplace, session: Session, *, after: int | None, as_jso
     """Show what happens behind event `after`, or in the last run and from then on, until the person leaves."""
     until = UntilGone((await session.row()).last_seq)
     if after is None:
-        after = await _end_of_run_before_last(place, session)
+        after = await _end_of_run_before_last(session)
     return await _follow(place, session, until, after=after, as_json=as_json)
 
 
@@ -87,10 +88,18 @@ async def _follow(
 def _go_on(row: SessionRow) -> Collection[str]:
     """The commands that go on with a session."""
     own = f'handrail resume {short_id(row.id)} "…"'
-    return (own, f"claude --resume {row.cli_session_id}") if row.cli_session_id is not None else (own,)
+    is_elsewhere = bool(row.host) or is_named()
+    return (own,) if row.cli_session_id is None or is_elsewhere else (own, f"claude --resume {row.cli_session_id}")
 
 
-async def _end_of_run_before_last(place: Workplace, session: Session) -> int:
-    """Behind it is the last run, with the messages that caused it."""
-    runs = await place.manager.store.runs(session.id)
-    return (runs[-2].completed_seq or 0) if len(runs) > 1 else 0
+async def _end_of_run_before_last(session: Session) -> int:
+    """Behind it is the last run, with the messages that caused it. Read backwards: the last run is near the end."""
+    before = (await session.row()).last_seq + 1
+    has_started = False
+    while page := await session.events(before=before):
+        for event in reversed(page):
+            has_started = has_started or isinstance(event, Started)
+            if has_started and isinstance(event, Completed):
+                return event.seq
+        before = page[0].seq
+    return 0

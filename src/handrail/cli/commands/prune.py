@@ -25,6 +25,9 @@ def prune(ctx: typer.Context, json: JSON = False) -> None:
     Example: handrail prune --json
     """
     from handrail.cli.commands.workplace import at_work
+    from handrail.cli.named_hub import refuse_elsewhere
+
+    refuse_elsewhere("prune")
 
     async def work(place: Workplace) -> None:
         from handrail.cli.commands.retention import retention_of
@@ -32,7 +35,7 @@ def prune(ctx: typer.Context, json: JSON = False) -> None:
         from handrail.places import Places
 
         retention = retention_of(load_config(Places.of_user(os.environ), os.environ).storage)
-        pruned = await place.manager.store.prune(retention, now=place.now)
+        pruned = await place.own.store.prune(retention, now=place.now)
         if json:
             place.json(pruned)
         else:

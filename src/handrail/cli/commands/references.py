@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from handrail.errors import SessionNotFound
 
 if TYPE_CHECKING:
-    from handrail.sessions.manager import Manager
+    from handrail.cli.managing import AnyManager
     from handrail.sessions.session import Session
 
 __all__ = ["LATEST", "find_session", "reference_in"]
@@ -28,7 +28,7 @@ def reference_in(text: str) -> str:
     return found["id"] if found else pasted
 
 
-async def find_session(manager: Manager, text: str, *, cwd: str) -> Session:
+async def find_session(manager: AnyManager, text: str, *, cwd: str) -> Session:
     """The session that `text` means. Raises `SessionNotFound` or `AmbiguousSession`."""
     reference = reference_in(text)
     if not reference:

@@ -55,7 +55,8 @@ async def _agreed(place: Workplace, sessions: list[Session], *, yes: bool) -> bo
     from handrail.cli.showing.amounts import count
 
     if not yes:
-        place.print(session_table([await session.row() for session in sessions], now=place.now))
+        rows = [await session.row() for session in sessions]
+        place.print(session_table(rows, now=place.now, hosts=await place.hosts_of(rows)))
     return place.confirmed(f"Delete {count(len(sessions), 'session')} for good?", yes=yes)
 
 
@@ -68,13 +69,19 @@ def _nothing_deleted(place: Workplace) -> int:
 
 async def _delete(place: Workplace, session: Session) -> None:
     from handrail.cli.commands.wording import short_id
+    from handrail.cli.named_hub import is_named
     from handrail.sessions.launching import decode_settings
 
-    worktree = decode_settings((await session.row()).settings).worktree
+    row = await session.row()
+    worktree = decode_settings(row.settings).worktree
     await session.stop()
     await session.delete()
     place.done(f"{short_id(session.id)} is deleted")
-    if worktree is not None:
+    if worktree is None:
+        return
+    if row.host or is_named():
+        place.remark("its worktree stays where it is: it is on another machine")
+    else:
         await _remove_worktree(place, worktree)
 
 

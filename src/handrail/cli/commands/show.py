@@ -67,7 +67,7 @@ async def _tell(place: Workplace, session: DurableSession, last: int | None) -> 
         waiting=frozenset(ask.id for ask in await session.asks()),
         live=await session.is_live(),
     )
-    place.print(session_heading(row, now=place.now))
+    place.print(session_heading(row, now=place.now, hosts=await place.hosts_of([row])))
     for part in story.tell(events if last is None else the_last_runs(events, last)):
         place.print(part)
 
@@ -75,7 +75,8 @@ async def _tell(place: Workplace, session: DurableSession, last: int | None) -> 
 async def _show_state(place: Workplace, session: DurableSession) -> None:
     from handrail.cli.commands.session_list import session_data
 
-    place.json({**session_data(await session.row()), "view": await session.view()})
+    row = await session.row()
+    place.json({**session_data(row, await place.hosts_of([row])), "view": await session.view()})
 
 
 async def _show_events(place: Workplace, session: DurableSession, last: int | None) -> None:
@@ -91,7 +92,7 @@ async def _show_events(place: Workplace, session: DurableSession, last: int | No
 async def _show_frames(place: Workplace, session: DurableSession, last: int | None) -> None:
     from handrail.cli.commands.recorded import recorded_line
 
-    frames = await _all_frames(place, session)
+    frames = await _all_frames(session)
     for frame in frames if last is None else frames[-last:]:
         place.line(recorded_line(frame, since=frames[0].at))
 
@@ -103,8 +104,8 @@ async def _all_events(session: DurableSession) -> list[Event]:
     return events
 
 
-async def _all_frames(place: Workplace, session: DurableSession) -> list[FrameRow]:
+async def _all_frames(session: DurableSession) -> list[FrameRow]:
     frames: list[FrameRow] = []
-    while page := await place.manager.store.frames(session.id, after=len(frames)):
+    while page := await session.frames(after=frames[-1].number if frames else 0):
         frames += page
     return frames

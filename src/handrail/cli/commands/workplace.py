@@ -30,6 +30,8 @@ from handrail.remote.host import HubHost
 from handrail.sessions.asks import Actor
 
 if TYPE_CHECKING:
+    from handrail.cli.hosting.names import HostNames
+    from handrail.cli.managing import AnyManager
     from handrail.sessions.manager import Manager
     from handrail.sessions.session import Session
     from handrail.store.base import AskRow, SessionRow
@@ -40,11 +42,11 @@ __all__ = ["Work", "Workplace", "at_work"]
 class Workplace:
     """One command's surroundings. Its manager is open while the command works."""
 
-    manager: Manager
+    manager: AnyManager
 
     def __init__(
         self,
-        open_manager: Callable[[], AbstractAsyncContextManager[Manager]],
+        open_manager: Callable[[], AbstractAsyncContextManager[AnyManager]],
         *,
         cwd: str,
         looks: TerminalConfig | None = None,
@@ -93,6 +95,15 @@ class Workplace:
         return self._clock()
 
     @property
+    def own(self) -> Manager:
+        """The sessions of this machine. Raises `ConfigError` if those of a hub are meant."""
+        from handrail.sessions.manager import Manager
+
+        if not isinstance(self.manager, Manager):
+            raise ConfigError("this is about the files of one machine: run it there")
+        return self.manager
+
+    @property
     def actor(self) -> Actor:
         """Whoever typed the command, towards a session of another process."""
         return Actor(user_name(), "attach", os.getpid())
@@ -120,6 +131,16 @@ class Workplace:
         """The rows of these sessions, by id; without those that somebody deleted meanwhile."""
         found = [await self.manager.store.get_session(each) for each in set(ids)]
         return {row.id: row for row in found if row is not None}
+
+    async def hosts(self) -> HostNames:
+        """The machines that sessions may be on."""
+        from handrail.cli.hosting.names import host_names
+
+        return await host_names(self)
+
+    async def hosts_of(self, rows: Iterable[SessionRow]) -> HostNames | None:
+        """The same, if any of these sessions is on another machine than the one whose store they are in."""
+        return await self.hosts() if any(row.host for row in rows) else None
 
     # ------------------------------------------------------------ what is written
 
@@ -177,12 +198,12 @@ def at_work(ctx: typer.Context, work: Work, *, with_sessions: bool = True, may_s
 
 
 def _own_workplace(*, strict: bool) -> Workplace:
-    from handrail.cli.managing import configured_manager
+    from handrail.cli.managing import the_manager
 
     places = Places.of_user(os.environ)
     config = load_config(places, os.environ) if strict else _configured(places)
     host = HubHost(places)
-    return Workplace(lambda: configured_manager(places, config, host=host), cwd=os.getcwd(), looks=config.terminal)
+    return Workplace(lambda: the_manager(places, config, host=host), cwd=os.getcwd(), looks=config.terminal)
 
 
 def _configured(places: Places) -> Config:

@@ -23,9 +23,9 @@ def announce(console: Console, settings: HubSettings, link: str) -> None:
     console.print(Text.assemble("Open this link within five minutes; it works once:\n\n  ", (link, "bold"), "\n"))
     if is_reachable_from_elsewhere(settings) and console.is_terminal:
         console.print(Text(qr_code(link)))
-    console.print(
-        Text("Another link: handrail login.  A token for programs: handrail token new NAME.  Ctrl-C stops.", "dim")
-    )
+    hints = ("Another link: handrail login", "a token for programs: handrail token new NAME")
+    more = ("another machine for its sessions: handrail host enrol", "Ctrl-C stops")
+    console.print(Text("; ".join((*hints, *more)) + ".", "dim"))
 
 
 def is_reachable_from_elsewhere(settings: HubSettings) -> bool:

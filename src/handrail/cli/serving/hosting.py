@@ -63,6 +63,7 @@ async def hosted(
         stack.callback(forget_hub, places)
         # Sockets are told that the hub goes before the server waits for them to.
         stack.push_async_callback(hub.live.stop)
+        stack.push_async_callback(hub.ingress.stop)
         yield Hosting(hub, settings)
 
 

@@ -7,8 +7,9 @@ import os
 import sys
 from contextlib import AsyncExitStack
 
+from handrail.cli.checkup.probing.news import probes_watched
 from handrail.cli.checkup.surroundings import Surroundings as Around
-from handrail.cli.managing import configured_manager
+from handrail.cli.managing import configured_manager, configured_notify
 from handrail.cli.serving.announcing import announce, has_browser, open_page
 from handrail.cli.serving.demo import HubDemo
 from handrail.cli.serving.hosting import Hosting, drained, hosted, the_only_hub, until_told_to_stop
@@ -53,6 +54,9 @@ class _Serving:
             around = Around(self._places, os.environ, os.getcwd())
             hosting = await stack.enter_async_context(
                 hosted(manager, settings, Surroundings(around, demo), self._places)
+            )
+            await stack.enter_async_context(
+                probes_watched(around, hours=self._config.hub.probe_hours, notify=configured_notify(self._config))
             )
             self._announce(hosting)
             signals = await until_told_to_stop()

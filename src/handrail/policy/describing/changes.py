@@ -16,7 +16,7 @@ import msgspec
 
 from handrail.policy.describing.diffs import changed_blocks, hunks_of, split_lines
 from handrail.policy.describing.json_text import text_in
-from handrail.policy.files import Files
+from handrail.policy.files import Elsewhere, Files
 from handrail.protocol.descriptions import Content, FileChange, Hunk, Outcome, Replacement
 
 __all__ = ["PATH_FIELDS", "change_of"]
@@ -97,7 +97,12 @@ def _is_replacement(edit: Any) -> bool:
 # ---------------------------------------------------------------- the file as it is
 
 
+UNSEEN = "Claude Code runs where its files cannot be seen from here: no diff can be shown"
+
+
 def _on_disk(path: str, files: Files) -> _OnDisk:
+    if isinstance(files, Elsewhere):
+        return _OnDisk(None, notes=(UNSEEN,))
     if files.is_directory(path):
         return _OnDisk(None, notes=("there is a directory at this path",))
     data = files.read(path, LARGEST_FILE)

@@ -13,7 +13,7 @@ import msgspec
 from handrail.errors import InvalidPolicy, PolicyError
 from handrail.places import PROJECT_DIRECTORY, Places, project_policy_file
 from handrail.policy.documents import Document, parse_document
-from handrail.policy.files import Disk
+from handrail.policy.files import Disk, Files
 from handrail.policy.grants import Grant, Grants, scope_of
 from handrail.policy.policy import Origin, OriginKind, PlacedRule, Policy, Ruling
 from handrail.policy.profiles import DEFAULT_PROFILE, Otherwise, stricter
@@ -267,11 +267,14 @@ class PolicySource:
         mode: str,
         add_dirs: Iterable[str] = (),
         cwd: str | None = None,
+        files: Files | None = None,
     ) -> Ruling:
         """What the policy in force says about a call of this session; `cwd` is where it is made, if elsewhere."""
         self._refresh()
         where = cwd or self._cwd
-        return self._effective.judge(tool_name, tool_input, cwd=where, home=home, mode=mode, add_dirs=add_dirs)
+        return self._effective.judge(
+            tool_name, tool_input, cwd=where, home=home, mode=mode, add_dirs=add_dirs, files=files
+        )
 
     def remember(self, updates: Sequence[Any], *, actor: str, at: float) -> None:
         """Take over the `updatedPermissions` of an answer. A malformed rule is an `InvalidRule`: nothing changes."""

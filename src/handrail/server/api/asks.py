@@ -81,7 +81,8 @@ async def answer(hub: Hub, call: Call[Answering, Nothing]) -> dict[str, Any]:
 
 
 async def _card(hub: Hub, row: AskRow, session: SessionRow) -> dict[str, Any]:
-    return await hub.showing.aside(lambda: hub.showing.card(row, session=session), size=len(row.body))
+    card = await hub.showing.aside(lambda: hub.showing.card(row, session=session), size=len(row.body))
+    return {**card, **hub.hosts.where(session.host)._asdict()}
 
 
 async def _row(hub: Hub, call: Call[Any, Any]) -> AskRow:

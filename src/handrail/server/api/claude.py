@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from handrail.errors import HandrailError
+from handrail.errors import HandrailError, HostAway
 from handrail.protocol.control import ContextUsage, Initialized, McpServers, ModelInfo
 from handrail.protocol.lenient import convert
+from handrail.server.api.hosts import host_id_of
 from handrail.server.calls import Call, Nothing, Query
 from handrail.server.hub import Hub
 from handrail.sessions.session import Session
@@ -35,6 +37,7 @@ class ModelQuery(Query, frozen=True):
     """Whose models."""
 
     session: Annotated[str, Meta(max_length=100, description="A session; unset: any that runs.")] | None = None
+    host: Annotated[str, Meta(max_length=100, description="Any that runs on this host; empty: on the hub's.")] = ""
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +121,10 @@ async def models(hub: Hub, call: Call[None, ModelQuery]) -> Models:
         row = await hub.session(wanted).row()
         found = await _models_of(hub.session(row.id)) if row.owner else None
         return _models(found or ALIASES, current=row.model or None, live=found is not None)
-    for row in await hub.store.list_sessions(SessionFilter(archived=None), limit=20):
+    host = host_id_of(hub, call.query.host)
+    if host and hub.hosts.where(host).host_state == "away":
+        return _models(ALIASES, current=None, live=False)
+    for row in await hub.store.list_sessions(SessionFilter(archived=None, host=host), limit=20):
         if row.owner and (found := await _models_of(hub.session(row.id))):
             return _models(found, current=None, live=True)
     return _models(ALIASES, current=None, live=False)
@@ -148,17 +154,18 @@ async def _models_of(session: Session) -> tuple[ModelInfo, ...] | None:
 
 
 async def commands(hub: Hub, call: Call[None, Nothing]) -> Commands:
-    """The slash commands of a session; of one that does not run, those that it had."""
+    """The slash commands of a session; of one that does not run, or cannot be reached, those that it had."""
     session = hub.session(call.id)
     await session.row()
     if await session.is_live():
-        info = _typed(await session.control("initialize"), Initialized)
-        listed = [
-            Command(name=each.name, description=each.description, argument_hint=each.argument_hint)
-            for each in info.commands
-        ]
-        if listed:
-            return Commands(items=listed)
+        with suppress(HostAway):
+            info = _typed(await session.control("initialize"), Initialized)
+            listed = [
+                Command(name=each.name, description=each.description, argument_hint=each.argument_hint)
+                for each in info.commands
+            ]
+            if listed:
+                return Commands(items=listed)
     return Commands(items=[Command(name=name) for name in (await session.view()).meta.slash_commands])
 
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from handrail.errors import ControlError
-from handrail.server.api.sessions import image_block
+from handrail.server.api.wishes import image_block
 from handrail.server.calls import Body, Call, Nothing
 from handrail.server.hub import Hub
 from handrail.server.problems import Problem

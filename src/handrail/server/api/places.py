@@ -8,11 +8,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from handrail.server.api.hosts import is_elsewhere
 from handrail.server.calls import Call, Query
 from handrail.server.hub import Hub
 from handrail.server.roots import Directory
 from handrail.sessions.project_files import ProjectFile, suggest_files
-from handrail.store.base import SessionFilter
+from handrail.store.base import SessionFilter, SessionRow
 
 __all__ = ["directories", "files"]
 
@@ -32,6 +33,7 @@ class DirectoryQuery(Query, frozen=True):
         ),
     ] = ""
     hidden: Annotated[bool, Meta(description="Whether to list those whose names begin with a dot.")] = False
+    host: Annotated[str, Meta(max_length=100, description="On this host; empty: on the hub's own machine.")] = ""
 
 
 class RecentDirectory(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +70,8 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
 
 async def directories(hub: Hub, call: Call[None, DirectoryQuery]) -> Directories:
     """The directories inside a directory, within the hub's roots; and those where sessions were used lately."""
+    if is_elsewhere(call.query.host):
+        return await _directories_there(hub, call.query)
     roots = hub.roots
     asked = call.query.path or roots.paths[0]
     listing = await asyncio.to_thread(roots.listing, asked, hidden=call.query.hidden)
@@ -83,9 +87,18 @@ async def directories(hub: Hub, call: Call[None, DirectoryQuery]) -> Directories
     )
 
 
+async def _directories_there(hub: Hub, query: DirectoryQuery) -> Directories:
+    host = hub.hosts.registry.named(query.host)
+    found = await hub.hosts.call(host, "directories", path=query.path, hidden=query.hidden)
+    rows = await hub.store.list_sessions(SessionFilter(archived=None, host=host.id), limit=SESSIONS)
+    latest = {row.cwd: row.updated_at for row in reversed(rows)}
+    recent = [{"path": path, "at": at} for path, at in sorted(latest.items(), key=lambda each: -each[1])[:MOST_RECENT]]
+    return hub.hosts.understood(host, {**dict(found or {}), "recent": recent}, Directories)
+
+
 async def _recent(hub: Hub) -> list[RecentDirectory]:
     latest: dict[str, float] = {}
-    for row in await hub.store.list_sessions(SessionFilter(archived=None), limit=SESSIONS):
+    for row in await hub.store.list_sessions(SessionFilter(archived=None, host=""), limit=SESSIONS):
         latest.setdefault(row.cwd, row.updated_at)
     inside = await asyncio.to_thread(lambda: [path for path in latest if hub.roots.contain(path)])
     return [RecentDirectory(path=path, at=latest[path]) for path in inside[:MOST_RECENT]]
@@ -94,4 +107,12 @@ async def _recent(hub: Hub) -> list[RecentDirectory]:
 async def files(hub: Hub, call: Call[None, FileQuery]) -> Files:
     """Names of files in a session's directory, for completing what somebody types. What git ignores is left out."""
     row = await hub.session(call.id).row()
+    if row.host:
+        return await _files_there(hub, row, call.query)
     return Files(items=await suggest_files(row.cwd, call.query.q, limit=call.query.limit))
+
+
+async def _files_there(hub: Hub, row: SessionRow, query: FileQuery) -> Files:
+    host = hub.hosts.host_of(row)
+    found = await hub.hosts.call(host, "files", row.id, q=query.q, limit=query.limit)
+    return hub.hosts.understood(host, found, Files)

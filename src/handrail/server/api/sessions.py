@@ -6,13 +6,26 @@ import asyncio
 import base64
 import binascii
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from handrail.protocol.options import PermissionMode
+from handrail.errors import HostError
+from handrail.server.api.hosts import host_id_of, is_elsewhere
+from handrail.server.api.offers import admitted, attachments
+from handrail.server.api.wishes import (
+    Fork,
+    NewSession,
+    Resumption,
+    changes_of,
+    content_of,
+    named,
+    policy_of,
+    started_here,
+    wanted_of_a_host,
+)
 from handrail.server.calls import Body, Call, Document, Nothing, Page, Query
 from handrail.server.hub import Hub
 from handrail.server.problems import Problem
@@ -36,16 +49,12 @@ __all__ = [
     "stop_all",
 ]
 
-Title = Annotated[
-    str, Meta(max_length=200, description="What the session is called; empty: the first prompt names it.")
-]
-
 
 class SessionQuery(Query, frozen=True):
     """Which sessions."""
 
     status: Annotated[
-        tuple[Literal["needs_you", "running", "queued", "idle", "failed", "stopped"], ...],
+        tuple[Literal["needs_you", "running", "queued", "waiting", "idle", "failed", "stopped"], ...],
         Meta(description="Only those with one of these. Repeatable."),
     ] = ()
     archived: Annotated[bool | None, Meta(description="Only archived ones, or only others; unset: the others.")] = False
@@ -53,39 +62,14 @@ class SessionQuery(Query, frozen=True):
     q: Annotated[str, Meta(max_length=200, description="Only those whose title, directory or id has this.")] | None = (
         None
     )
-    cursor: Annotated[str, Meta(max_length=200, description="`next` of the page before.")] | None = None
-    limit: Annotated[int, Meta(ge=1, le=500)] = 100
-
-
-class ImageData(Body, frozen=True):
-    """A picture for Claude."""
-
-    media_type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
-    data: Annotated[str, Meta(description="Base64.")]
-
-
-class NewSession(Body, frozen=True):
-    """A session to start."""
-
-    cwd: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory, inside one of the roots.")]
-    prompt: Annotated[str, Meta(max_length=1_000_000, description="What Claude is to do first.")] = ""
-    images: Annotated[tuple[ImageData, ...], Meta(max_length=20)] = ()
-    title: Title = ""
-    model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
-    mode: PermissionMode | None = None
-    policy: Annotated[Literal["careful", "edits", "readonly", "trusted"] | None, Meta(description="The profile.")] = (
-        None
-    )
-    budget: Annotated[float, Meta(gt=0, le=1e6, description="What it may cost before a person is asked.")] | None = None
-    worktree: (
+    host: (
         Annotated[
-            str,
-            Meta(
-                pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$", description="The name of a git worktree to make for it."
-            ),
+            str, Meta(max_length=100, description="Only those of this host, by its id or name; empty: the hub's.")
         ]
         | None
     ) = None
+    cursor: Annotated[str, Meta(max_length=200, description="`next` of the page before.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=500)] = 100
 
 
 class SessionChange(Body, frozen=True):
@@ -95,22 +79,18 @@ class SessionChange(Body, frozen=True):
     archived: bool | None = None
 
 
-class Fork(Body, frozen=True):
-    """A copy of a session."""
-
-    title: Title = ""
-
-
 class Adoption(Body, frozen=True):
     """A session of Claude Code's own."""
 
     cli_session_id: Annotated[str, Meta(min_length=4, max_length=100)]
+    host: Annotated[str, Meta(max_length=100, description="The host that has it; empty: the hub's own machine.")] = ""
 
 
 class AdoptableQuery(Query, frozen=True):
     """Which of Claude Code's own sessions."""
 
     cwd: Annotated[str, Meta(description="Only those of this directory.")] | None = None
+    host: Annotated[str, Meta(max_length=100, description="Of this host; empty: of the hub's own machine.")] = ""
     limit: Annotated[int, Meta(ge=1, le=500)] = 100
 
 
@@ -143,7 +123,13 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
 async def list_all(hub: Hub, call: Call[None, SessionQuery]) -> Page[SessionSummary]:
     """List sessions, the latest first."""
     query = call.query
-    which = SessionFilter(archived=query.archived, cwd=query.cwd, status=query.status, text=query.q or "")
+    which = SessionFilter(
+        archived=query.archived,
+        cwd=query.cwd,
+        status=query.status,
+        text=query.q or "",
+        host=None if query.host is None else host_id_of(hub, query.host),
+    )
     rows = await hub.manager.list(which, limit=query.limit, before=_decoded(query.cursor))
     following = _encoded(rows[-1]) if len(rows) == query.limit else None
     return Page(items=await summaries(hub, rows), next=following)
@@ -152,7 +138,7 @@ async def list_all(hub: Hub, call: Call[None, SessionQuery]) -> Page[SessionSumm
 async def summaries(hub: Hub, rows: Sequence[SessionRow]) -> list[SessionSummary]:
     """Sessions with the number of asks that each has."""
     asks = Counter(waiting.session.id for waiting in await hub.store.waiting_asks())
-    return [summary_of(row, asks=asks[row.id]) for row in rows]
+    return [summary_of(row, asks=asks[row.id], where=hub.hosts.where(row.host)) for row in rows]
 
 
 async def get(hub: Hub, call: Call[None, Nothing]) -> SessionSummary:
@@ -162,7 +148,8 @@ async def get(hub: Hub, call: Call[None, Nothing]) -> SessionSummary:
 
 async def _summary(hub: Hub, session_id: str) -> SessionSummary:
     row = await hub.session(session_id).row()
-    return summary_of(row, asks=len(await hub.store.waiting_asks(session_id)))
+    asks = await hub.store.waiting_asks(session_id)
+    return summary_of(row, asks=len(asks), where=hub.hosts.where(row.host))
 
 
 def _encoded(row: SessionRow) -> str:
@@ -186,61 +173,36 @@ async def create(hub: Hub, call: Call[NewSession, Nothing]) -> SessionSummary:
     """Start a session, and send it its first message."""
     hub.check_open()
     wanted = call.body
-    call.note(*_named(mode=wanted.mode, model=wanted.model, profile=wanted.policy))
-    cwd = await asyncio.to_thread(hub.roots.check, wanted.cwd)
-    defaults = hub.settings.defaults
-    changes: dict[str, Any] = {"cwd": cwd, "enable_file_checkpointing": True}
-    if wanted.model is not None:
-        changes["model"] = wanted.model
-    if wanted.mode is not None:
-        changes |= {"permission_mode": wanted.mode, "dangerously_skip_permissions": False}
-    policy = defaults.policy
-    if wanted.policy is not None:
-        policy = msgspec.structs.replace(policy, profile=wanted.policy)
-    session = await hub.manager.start(
-        msgspec.structs.replace(defaults.options, **changes),
-        title=wanted.title,
-        policy=policy,
-        budget=wanted.budget or defaults.budget,
-        worktree=wanted.worktree,
-    )
+    policy = policy_of(hub, wanted.policy)
+    call.note(*named(mode=wanted.mode, model=wanted.model, profile=policy.profile if wanted.policy else None))
+    if is_elsewhere(wanted.host):
+        call.note(f"on {wanted.host}")
+        session = hub.session(await hub.hosts.start(wanted.host, wanted_of_a_host(hub, call)))
+    else:
+        session = await started_here(hub, call, policy)
     call.made["id"] = session.id
     if wanted.prompt or wanted.images:
-        await session.send(_content(wanted), actor=call.caller.actor)
+        await session.send(content_of(wanted), actor=call.caller.actor)
     return await _summary(hub, session.id)
-
-
-def _named(**chosen: str | None) -> list[str]:
-    return [f"{name} {value}" for name, value in chosen.items() if value is not None]
-
-
-def _content(wanted: NewSession) -> str | list[dict[str, Any]]:
-    if not wanted.images:
-        return wanted.prompt
-    text = [{"type": "text", "text": wanted.prompt}] if wanted.prompt else []
-    return [*text, *(image_block(image.media_type, image.data) for image in wanted.images)]
-
-
-def image_block(media_type: str, data: str) -> dict[str, Any]:
-    """A picture as a part of a message. Raises `Problem` if it is none."""
-    try:
-        base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        raise Problem("invalid", "the data of an image must be base64") from None
-    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
 
 
 async def fork(hub: Hub, call: Call[Fork, Nothing]) -> SessionSummary:
     """Start a copy of a session's conversation, which goes its own way."""
     hub.check_open()
     call.note(f"of {call.id}")
-    session = await hub.manager.fork(call.id, title=call.body.title)
+    row = await hub.session(call.id).row()
+    changes = await asyncio.to_thread(changes_of, hub, call.body, row)
+    session = await hub.manager.fork(call.id, title=call.body.title, **changes)
     call.made["id"] = session.id
     return await _summary(hub, session.id)
 
 
 async def adoptable(hub: Hub, call: Call[None, AdoptableQuery]) -> Page[AdoptableSession]:
     """List sessions that Claude Code itself keeps, the latest first."""
+    if is_elsewhere(call.query.host):
+        there = await hub.hosts.adoptable(call.query.host, call.query.cwd)
+        latest = sorted(map(_adoptable_there, there), key=lambda each: -each.updated_at)
+        return Page(items=latest[: call.query.limit])
     kept = await hub.manager.adoptable(call.query.cwd, unknown_only=True)
     found = sorted(kept, key=lambda each: -each.updated_at)
     inside = await asyncio.to_thread(lambda: [each for each in found if hub.roots.contain(each.cwd)])
@@ -259,9 +221,20 @@ async def adoptable(hub: Hub, call: Call[None, AdoptableQuery]) -> Page[Adoptabl
     )
 
 
+def _adoptable_there(found: Mapping[str, Any]) -> AdoptableSession:
+    """One of a host's, as far as it says what is shown."""
+    try:
+        return msgspec.convert({**found, "cli_session_id": found.get("session_id")}, AdoptableSession)
+    except msgspec.ValidationError as error:
+        raise HostError(f"the host answered with something unexpected: {error}") from None
+
+
 async def adopt(hub: Hub, call: Call[Adoption, Nothing]) -> SessionSummary:
     """Take over a session that Claude Code keeps; a message then resumes it."""
     wanted = call.body.cli_session_id
+    if is_elsewhere(call.body.host):
+        call.made["id"] = await hub.hosts.adopt(call.body.host, wanted)
+        return await _summary(hub, call.made["id"])
     for each in await hub.manager.adoptable():
         if each.session_id.startswith(wanted) and not hub.roots.contain(each.cwd):
             raise Problem("outside_roots", f"{each.cwd} is not inside {' or '.join(hub.roots.paths)}")
@@ -309,10 +282,18 @@ async def stop_all(hub: Hub, call: Call[None, Nothing]) -> Stopped:
     return Stopped(stopped=await hub.manager.stop_all())
 
 
-async def resume(hub: Hub, call: Call[None, Nothing]) -> SessionSummary:
-    """Start the session's Claude Code again."""
+async def resume(hub: Hub, call: Call[Resumption, Nothing]) -> SessionSummary:
+    """Start the session's Claude Code again, unless it runs."""
     hub.check_open()
-    await hub.session(call.id).resume()
+    row = await hub.session(call.id).row()
+    changes = await asyncio.to_thread(changes_of, hub, call.body, row)
+    if row.host:
+        await hub.hosts.resume(row, changes, admitted(hub, call, call.body.program))
+        return await _summary(hub, call.id)
+    offered = attachments(hub, call, call.body.program)
+    await hub.manager.resume(
+        call.id, on_ask=offered.on_ask, hooks=offered.hooks, tools=offered.tools, record=None, **changes
+    )
     return await _summary(hub, call.id)
 
 

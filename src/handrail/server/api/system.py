@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from importlib.metadata import version
 from typing import Annotated, Literal
@@ -173,6 +174,7 @@ async def audit(hub: Hub, call: Call[None, AuditQuery]) -> Page[AuditEntry]:
 
 async def metrics(hub: Hub, call: Call[None, Nothing]) -> Document:
     """The hub's figures, for Prometheus."""
+    hub.metrics.hosts(Counter(host.state for host in hub.hosts.registry.all()))
     return Document(await hub.metrics.text(hub.manager), MEDIA_TYPE)
 
 

@@ -51,7 +51,7 @@ class Audit:
             session_id=path.get("session") or path.get("id", ""),
             ask_id=path.get("ask", ""),
             outcome=outcome,
-            detail=redacted(" ".join(filter(None, (_token(path), detail))))[:LONGEST_DETAIL],
+            detail=redacted(" ".join(filter(None, (*_named(path), detail))))[:LONGEST_DETAIL],
         )
         try:
             await self._store.audit(row)
@@ -66,5 +66,6 @@ class Audit:
         return await self._store.audit_log(before=before, limit=limit, session_id=session_id)
 
 
-def _token(path: Mapping[str, str]) -> str:
-    return f"token {path['token']}" if "token" in path else ""
+def _named(path: Mapping[str, str]) -> list[str]:
+    """What an address names beside a session and an ask."""
+    return [f"{what} {path[what]}" for what in ("token", "host") if what in path]

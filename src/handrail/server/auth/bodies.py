@@ -12,17 +12,22 @@ if TYPE_CHECKING:
 
     from handrail.server.auth.refusing import Refuse
 
-__all__ = ["LARGEST", "LARGEST_WITH_IMAGES", "check_declared", "largest_body", "serve_bounded"]
+__all__ = ["LARGEST", "LARGEST_POSTED", "LARGEST_WITH_IMAGES", "check_declared", "largest_body", "serve_bounded"]
 
 LARGEST = 1024 * 1024
 LARGEST_WITH_IMAGES = 30 * 1024 * 1024
+LARGEST_POSTED = 65 * 1024 * 1024
+"""Of what a Claude Code posts that has dialled in: its longest line fits."""
 _DIGITS = 15
 """More than any length has; Python refuses to read numbers without end."""
+_POSTED = re.compile(r"/v1/session_ingress/session/[^/]+/events")
 _WITH_IMAGES = re.compile(r"/api/sessions(/[^/]+/messages)?")
 
 
 def largest_body(path: str) -> int:
     """How many bytes a request to this address may have."""
+    if _POSTED.fullmatch(path):
+        return LARGEST_POSTED
     return LARGEST_WITH_IMAGES if _WITH_IMAGES.fullmatch(path) else LARGEST
 
 

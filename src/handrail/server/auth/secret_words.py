@@ -6,12 +6,25 @@ import hashlib
 import re
 import secrets
 
-__all__ = ["CODE_PREFIX", "TOKEN_PREFIX", "contains_secret", "hashed", "new_secret", "redacted"]
+__all__ = [
+    "CODE_PREFIX",
+    "ENROLMENT_PREFIX",
+    "HOST_PREFIX",
+    "TOKEN_PREFIX",
+    "contains_secret",
+    "hashed",
+    "is_secret",
+    "new_secret",
+    "redacted",
+]
 
 TOKEN_PREFIX = "hr_"  # noqa: S105  what secrets begin with, not one of them
 CODE_PREFIX = "hrl_"
+ENROLMENT_PREFIX = "hre_"
+HOST_PREFIX = "hrh_"
 _BYTES = 32
-_SECRET = re.compile(rf"({TOKEN_PREFIX}|{CODE_PREFIX})[A-Za-z0-9_-]{{43}}", re.ASCII)
+_PREFIXES = "|".join((TOKEN_PREFIX, CODE_PREFIX, ENROLMENT_PREFIX, HOST_PREFIX))
+_SECRET = re.compile(rf"({_PREFIXES})[A-Za-z0-9_-]{{43}}", re.ASCII)
 
 
 def new_secret(prefix: str) -> str:
@@ -22,6 +35,11 @@ def new_secret(prefix: str) -> str:
 def hashed(secret: str) -> str:
     """What is stored of a secret. It is random and long, so one plain hash cannot be turned back."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_secret(text: str, prefix: str) -> bool:
+    """Whether `text` has the form of a secret with this prefix: what has not need not be looked up."""
+    return text.startswith(prefix) and _SECRET.fullmatch(text) is not None
 
 
 def contains_secret(text: str) -> bool:

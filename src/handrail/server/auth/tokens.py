@@ -24,8 +24,9 @@ __all__ = ["Tokens", "check_identity"]
 
 logger = logging.getLogger("handrail.server.auth")
 
-Kind: TypeAlias = Literal["browser", "program"]
-"""A browser's token is a cookie, a program's stands in the Authorization header; neither is taken elsewhere."""
+Kind: TypeAlias = Literal["browser", "program", "ingress"]
+"""A browser's token is a cookie, a program's stands in the Authorization header; neither is taken elsewhere. One of the
+kind "ingress" lets a Claude Code dial in for one session, and does nothing else."""
 
 DAY = 86_400.0
 LONGEST_DAYS = 3650

@@ -257,6 +257,10 @@ class Channel:
 
     # ------------------------------------------------------------ telling
 
+    def stir(self) -> None:
+        """Something about the session is other now that its journal does not say."""
+        self._tell()
+
     def _tell(self) -> None:
         """Wake the viewers: at once if it was quiet, else together with what else happens in a moment."""
         self.version += 1

@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 from handrail.server.live.channel import Channel
 from handrail.server.live.timelines import Timelines
 from handrail.server.live.view import Finisher, LiveView
+from handrail.server.summaries import Whereabouts
 from handrail.sessions.manager import Manager
 
 __all__ = ["Channels", "Shared"]
@@ -31,8 +32,17 @@ class Shared:
 class Channels:
     """Opens channels when they are wanted, and closes them when nobody has wanted them for a while."""
 
-    def __init__(self, manager: Manager, timelines: Timelines, finisher: Finisher, *, linger: float = LINGER) -> None:
+    def __init__(
+        self,
+        manager: Manager,
+        timelines: Timelines,
+        finisher: Finisher,
+        *,
+        linger: float = LINGER,
+        hosts: Whereabouts | None = None,
+    ) -> None:
         self._manager = manager
+        self._hosts = hosts
         self._timelines = timelines
         self._finisher = finisher
         self._linger = linger
@@ -63,6 +73,12 @@ class Channels:
             wait = 0.0 if shared.channel.gone else self._linger
             shared.timer = asyncio.get_running_loop().call_later(wait, self._expire, shared)
 
+    def host_changed(self, host_id: str) -> None:
+        """A host came or went: whoever follows one of its sessions is told."""
+        for shared in self._open.values():
+            if shared.channel.row.host == host_id:
+                shared.channel.stir()
+
     async def close(self) -> None:
         """Close all of them."""
         await asyncio.gather(*self._closing, *(self._closed(shared) for shared in list(self._open.values())))
@@ -73,7 +89,7 @@ class Channels:
         async with AsyncExitStack() as resources:
             resources.enter_context(self._timelines.held(session_id))
             channel = await resources.enter_async_context(Channel(session, self._manager.store, row))
-            view = LiveView(channel, self._timelines, self._finisher)
+            view = LiveView(channel, self._timelines, self._finisher, self._hosts)
             resources.push_async_callback(view.close)
             shared = self._open[session_id] = Shared(channel, view, resources.pop_all())
         return shared

@@ -21,7 +21,7 @@ from handrail.server.live.protocol import Counts, HomeMessage, ProblemMessage, e
 from handrail.server.live.view import Page
 from handrail.server.problems import problem_of
 from handrail.server.showing.closing import closed_row
-from handrail.server.summaries import SessionSummary, owner_of, summary_of
+from handrail.server.summaries import HERE, SessionSummary, Where, Whereabouts, owner_of, summary_of
 from handrail.sessions.manager import Manager
 from handrail.sessions.owning.locks import Holder
 from handrail.sessions.owning.reaping import process_started
@@ -55,21 +55,22 @@ class _Listed:
 @dataclass(slots=True, frozen=True)
 class _Card:
     version: int
-    shown: tuple[str, str, str]
-    """What the card was made of: digest, state, and title of the session."""
+    shown: tuple[str, str, str, str]
+    """What the card was made of: digest, state, title of the session, and state of its host."""
     card: dict[str, Any]
 
 
 class Home:
     """What all viewers see first. It looks at the store only while somebody follows it."""
 
-    def __init__(self, manager: Manager, shows: Page) -> None:
+    def __init__(self, manager: Manager, shows: Page, hosts: Whereabouts | None = None) -> None:
         self.version = 0
         """Grows with every change."""
         self.trouble: StoreError | None = None
         self._manager = manager
         self._store = manager.store
         self._shows = shows
+        self._hosts = hosts
         self._sessions: dict[str, _Listed] = {}
         self._asks: dict[AskKey, _Card] = {}
         self._removed: deque[tuple[int, str]] = deque()
@@ -81,6 +82,7 @@ class Home:
         self._more = False
         self._dirty: set[str] = set()
         self._stirred = asyncio.Event()
+        self._look_round_next = False
         self._followers: dict[HomeFollow, Callable[[], None]] = {}
         self._keeping: asyncio.Task[None] | None = None
         self._recovering: dict[str, asyncio.Task[None]] = {}
@@ -95,6 +97,11 @@ class Home:
         if self._keeping is None:
             self._keeping = asyncio.get_running_loop().create_task(self._keep())
         return following
+
+    def look_again(self) -> None:
+        """Something is other now that no store tells of."""
+        self._look_round_next = True
+        self._stirred.set()
 
     def leave(self, following: HomeFollow) -> None:
         self._followers.pop(following, None)
@@ -162,8 +169,9 @@ class Home:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stirred.wait(), LOOK_ROUND)
                 stirred, self._dirty = self._dirty, set()
+                all_of_them, self._look_round_next = self._look_round_next, False
                 self._stirred.clear()
-                await self._patiently(stirred if 0 < len(stirred) <= MANY else None)
+                await self._patiently(stirred if 0 < len(stirred) <= MANY and not all_of_them else None)
                 await asyncio.sleep(TICK)
         finally:
             unwatch()
@@ -228,12 +236,15 @@ class Home:
         return changed | await self._count()
 
     def _list(self, row: SessionRow, asks: int, *, exact: bool = False) -> bool:
-        summary = summary_of(row, asks=asks)
+        summary = summary_of(row, asks=asks, where=self._where(row))
         known = self._sessions.get(row.id)
         if known is not None and not _differ(known.summary, summary, exact=exact):
             return False
         self._sessions[row.id] = _Listed(self.version + 1, summary)
         return True
+
+    def _where(self, row: SessionRow) -> Where:
+        return HERE if self._hosts is None else self._hosts.where(row.host)
 
     def _remove(self, session_id: str) -> bool:
         if self._sessions.pop(session_id, None) is None:
@@ -247,10 +258,11 @@ class Home:
         changed = False
         for ask, session in waiting:
             known = self._asks.get((ask.session_id, ask.id))
-            shown = (ask.digest, ask.state, session.title)
+            where = self._where(session)
+            shown = (ask.digest, ask.state, session.title, where.host_state)
             if known is None or known.shown != shown:
                 make = partial(self._shows.card, ask, session=session)
-                card = await self._shows.aside(make, size=len(ask.body))
+                card = {**await self._shows.aside(make, size=len(ask.body)), **where._asdict()}
                 self._asks[ask.session_id, ask.id] = _Card(self.version + 1, shown, card)
                 changed = True
         wait = {(ask.session_id, ask.id) for ask, _ in waiting}
@@ -276,6 +288,7 @@ class Home:
         by_status = await self._store.count_sessions()
         known = {name: by_status.get(name, 0) for name in ("needs_you", "running", "idle", "failed", "stopped")}
         known["running"] += by_status.get("queued", 0)
+        known["idle"] += by_status.get("waiting", 0)
         before, self._counts = self._counts, Counts(**known, asks=len(self._asks))
         return self._counts != before
 

@@ -21,6 +21,7 @@ from handrail.server.live.timelines import Timelines
 from handrail.server.live.view import Finisher, Page
 from handrail.server.live.viewer import Meter, Viewer
 from handrail.server.problems import Problem
+from handrail.server.summaries import Whereabouts
 from handrail.sessions.manager import Manager
 
 __all__ = ["Live", "LiveStatistics", "RowPage"]
@@ -52,15 +53,17 @@ class LiveStatistics(msgspec.Struct, frozen=True, kw_only=True):
 class Live:
     """Everything that is shared by those who look at sessions. Used with `async with`."""
 
-    def __init__(self, manager: Manager, *, metrics: Meter, showing: Page | None = None) -> None:
+    def __init__(
+        self, manager: Manager, *, metrics: Meter, showing: Page | None = None, hosts: Whereabouts | None = None
+    ) -> None:
         self._manager = manager
         self._store = manager.store
         self._meter = metrics
         shows = showing if showing is not None else _showing()
         self._timelines = Timelines(self._store)
         self._finisher = Finisher(self._store, shows)
-        self._channels = Channels(manager, self._timelines, self._finisher)
-        self._home = Home(manager, shows)
+        self._channels = Channels(manager, self._timelines, self._finisher, hosts=hosts)
+        self._home = Home(manager, shows, hosts)
         self._viewers: set[Viewer] = set()
         self._stopped = False
 
@@ -91,6 +94,11 @@ class Live:
         for viewer in tuple(self._viewers):
             if viewer.caller.token_id == token_id:
                 viewer.close(REVOKED)
+
+    def host_changed(self, host_id: str) -> None:
+        """A host came or went: lists and sessions show it."""
+        self._home.look_again()
+        self._channels.host_changed(host_id)
 
     async def stop(self) -> None:
         """Send everybody away, and let go of all sessions. Idempotent."""

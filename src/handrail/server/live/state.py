@@ -8,7 +8,7 @@ import msgspec
 
 from handrail.events.view import PromptItem, SessionView, TaskItem
 from handrail.server.live.timeline import Timeline
-from handrail.server.summaries import owner_of
+from handrail.server.summaries import HERE, Where, owner_of
 from handrail.store.base import SessionRow
 
 __all__ = ["StateLog", "state_of"]
@@ -26,7 +26,7 @@ class _Settings(msgspec.Struct):
     budget: float | None = None
 
 
-def state_of(timeline: Timeline, session: SessionRow) -> dict[str, Any]:
+def state_of(timeline: Timeline, session: SessionRow, where: Where = HERE) -> dict[str, Any]:
     """The state of a session: what its events say, and what only its row in the store says."""
     view = timeline.view
     settings = msgspec.json.decode(session.settings, type=_Settings)
@@ -59,6 +59,7 @@ def state_of(timeline: Timeline, session: SessionRow) -> dict[str, Any]:
         "asks": list(view.asks),
         "worktree": worktree.get("branch") or None,
         "budget": settings.budget,
+        **where._asdict(),
     }
 
 

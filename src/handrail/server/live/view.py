@@ -16,6 +16,7 @@ from handrail.server.live.rows import Row, Shows, Sketch, finish
 from handrail.server.live.state import StateLog, state_of
 from handrail.server.live.timeline import Timeline
 from handrail.server.live.timelines import Timelines
+from handrail.server.summaries import HERE, Whereabouts
 from handrail.store.base import SessionRow, Store
 
 __all__ = ["Cursor", "Finisher", "LiveView", "Page"]
@@ -84,8 +85,11 @@ class _Draft:
 class LiveView:
     """The view of one session, for all who follow it so."""
 
-    def __init__(self, channel: Channel, timelines: Timelines, finisher: Finisher) -> None:
+    def __init__(
+        self, channel: Channel, timelines: Timelines, finisher: Finisher, hosts: Whereabouts | None = None
+    ) -> None:
         self._channel = channel
+        self._hosts = hosts
         self._timelines = timelines
         self._finisher = finisher
         self._log = StateLog()
@@ -130,7 +134,8 @@ class LiveView:
     def _now(self, timeline: Timeline) -> Cursor:
         if self._looked_at != self._channel.version:
             self._looked_at = self._channel.version
-            self._log.look(state_of(timeline, self._channel.row))
+            row = self._channel.row
+            self._log.look(state_of(timeline, row, self._hosts.where(row.host) if self._hosts is not None else HERE))
         return Cursor(timeline.seq, self._log.version)
 
     def _draft(self, timeline: Timeline, cursor: Cursor | None) -> _Draft:

@@ -29,14 +29,15 @@ from handrail.sessions.guards.notifying.command import Command
 from handrail.sessions.guards.notifying.message import Message, NotDelivered, Notice, message_of, plain
 from handrail.sessions.guards.notifying.webhook import Webhook
 
-__all__ = ["KINDS", "Notice", "Notifier", "Notify", "notice_of"]
+__all__ = ["KINDS", "PROBE", "Notice", "Notifier", "Notify", "notice_of"]
 
 logger = logging.getLogger("handrail.guards")
 
 ASK_KINDS: tuple[str, ...] = get_args(AskKind)
 ANY_ASK = "ask"
 FINISHED, FAILED, STALLED = "finished", "failed", "stalled"
-KINDS = (ANY_ASK, *ASK_KINDS, FINISHED, FAILED, STALLED)
+PROBE = "probe"
+KINDS = (ANY_ASK, *ASK_KINDS, FINISHED, FAILED, STALLED, PROBE)
 """What can be notified about; `ask` stands for every kind of ask."""
 
 WAITING_AT_MOST = 100

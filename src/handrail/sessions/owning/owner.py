@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self
 
 import msgspec
 
+from handrail.error_records import record_of
 from handrail.errors import HandrailError, LocalProtocolError, SessionBusy, SessionError
 from handrail.sessions.owning.forking import abandon_in_forks
 from handrail.sessions.owning.owner_peer import Peer, peer_of
@@ -38,7 +39,6 @@ from handrail.sessions.owning.owner_wire import (
     decode_to_owner,
     encode,
     encode_value,
-    record_of,
 )
 
 __all__ = ["Handler", "OwnerServer", "Peer"]
@@ -265,7 +265,8 @@ class _Connection:
             await self._send(Failed(id=id, error=record_of(error)))
         except Exception as error:  # noqa: BLE001 - the other process must hear of it; this one goes on
             _log.exception("a request of process %d failed", self._peer.pid)
-            await self._send(Failed(id=id, error=record_of(error)))
+            told = record_of(error, where="the owner of the session", otherwise=SessionError)
+            await self._send(Failed(id=id, error=told))
 
 
 class _Credit:

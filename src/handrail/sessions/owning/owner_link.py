@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
+from handrail.error_records import error_of, record_of
 from handrail.errors import HandrailError, SessionBusy, SessionError, SessionNotLive
 from handrail.sessions.owning.owner_wire import (
     MAX_LINE,
@@ -31,8 +32,6 @@ from handrail.sessions.owning.owner_wire import (
     ToOwner,
     decode_from_owner,
     encode,
-    error_of,
-    record_of,
 )
 
 __all__ = ["OwnerLink"]

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from handrail import errors
-from handrail.errors import HandrailError, SessionError
+from handrail.error_records import ErrorRecord
+from handrail.errors import SessionError
 
 __all__ = [
     "MAX_LINE",
@@ -21,7 +21,6 @@ __all__ = [
     "Call",
     "Cancel",
     "End",
-    "ErrorRecord",
     "Failed",
     "FromOwner",
     "Hello",
@@ -34,8 +33,6 @@ __all__ = [
     "decode_to_owner",
     "encode",
     "encode_value",
-    "error_of",
-    "record_of",
 ]
 
 VERSION = 1
@@ -81,14 +78,6 @@ class Cancel(msgspec.Struct, frozen=True, kw_only=True, tag="cancel"):
     """Nobody waits for this call or stream any more; it gets no answer."""
 
     id: int
-
-
-class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An exception: its class by name, its message, and what else it carries."""
-
-    kind: str
-    message: str
-    fields: dict[str, str | int | float | bool | None] = {}
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, tag="answer"):
@@ -159,33 +148,3 @@ def _decoded(decoder: msgspec.json.Decoder[MessageT], line: bytes) -> MessageT:
         return decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise SessionError(f"a line that is not of this protocol: {error}") from error
-
-
-# ------------------------------------------------------------ errors
-
-
-def record_of(error: BaseException) -> ErrorRecord:
-    """An exception as a record. One that is not Handrail's own becomes a `SessionError` that names it."""
-    if not isinstance(error, HandrailError):
-        return ErrorRecord(
-            kind=SessionError.__name__, message=f"the owner of the session failed: {type(error).__name__}: {error}"
-        )
-    return ErrorRecord(kind=_public_name(type(error)), message=str(error), fields=_plain_fields(error))
-
-
-def error_of(record: ErrorRecord) -> HandrailError:
-    """The exception that a record describes; a class that this version does not know becomes the base of all."""
-    kind: type[HandrailError] = getattr(errors, record.kind) if record.kind in errors.__all__ else HandrailError
-    # Not through __init__: some classes compose their message, and here it is composed already.
-    error = kind.__new__(kind, record.message)
-    vars(error).update(record.fields)
-    return error
-
-
-def _public_name(kind: type[BaseException]) -> str:
-    return next(base.__name__ for base in kind.__mro__ if base.__name__ in errors.__all__)
-
-
-def _plain_fields(error: BaseException) -> dict[str, str | int | float | bool | None]:
-    plain = (str, int, float, bool, type(None))
-    return {name: value for name, value in vars(error).items() if isinstance(value, plain)}

@@ -1,7 +1,8 @@
 """Brings the journal of a session to an honest end after its owner died: killed, crashed, or the machine rebooted.
 
 Whatever was open is closed, in words that say why; nothing is sent, and nothing is guessed. A local CLI dies with its
-owner, so what waited for an answer is lost; a decision that was stored but may not have reached the CLI is unsent.
+owner, so what waited for an answer is lost; a decision that was stored but may not have reached the CLI is unsent. One
+that dialled in from elsewhere may live: what it waits for is asked again when it comes back.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import msgspec
 from handrail.events.codec import decode_event
 from handrail.events.model import Action, AskClosed, Compacting, Completed, Event, Hook, ProcessExited, Prompt, Task
 from handrail.sessions.journal import Journal
+from handrail.sessions.launching import decode_settings
 from handrail.store.base import AskRow, EventRow, MessageRow, RunRow, SessionRow, Store
 
 __all__ = ["recover"]
 
 PAGE = 1_000
 CRASHED = "Handrail ended before Claude Code was done, and Claude Code with it"
+OUTLIVED = "Handrail ended before Claude Code was done, which goes on elsewhere and is seated when it dials in again"
 TELLING = frozenset({"action", "task", "hook", "compacting", "completed", "process_exited"})
 
 
@@ -61,6 +64,8 @@ class _Open:
 
 async def recover(store: Store, row: SessionRow, journal: Journal) -> None:
     """Close what the last owner of `row` left open. Its processes must have ended."""
+    dials_in = decode_settings(row.settings).dials_in
+    why = OUTLIVED if dials_in else CRASHED
     runs = await store.runs(row.id)
     run = next((each for each in reversed(runs) if each.completed_seq is None), None)
     journal.reopen(run)
@@ -69,17 +74,17 @@ async def recover(store: Store, row: SessionRow, journal: Journal) -> None:
     messages = await store.messages(row.id, states=("sent", "started"))
     now = time.time()
     closed_asks = [_closed(ask, now) for ask in asks]
-    prompts = [_ended(message, found.answered) for message in messages]
+    prompts = [_ended(message, found.answered, why) for message in messages]
     number = run.number if run else None
     events: list[Event] = [
-        *(_failed_action(action, number) for action in found.actions.values()),
-        *(_failed_task(task, number) for task in found.tasks.values()),
-        *(_failed_hook(each, number) for each in found.hooks.values()),
-        *([Compacting(run=number, phase="failed", error=CRASHED)] if found.compacting else []),
-        *(_closing(ask, number) for ask in closed_asks),
-        *_completed(run, row),
+        *(_failed_action(action, number, why) for action in found.actions.values()),
+        *(_failed_task(task, number, why) for task in found.tasks.values()),
+        *(_failed_hook(each, number, why) for each in found.hooks.values()),
+        *([Compacting(run=number, phase="failed", error=why)] if found.compacting else []),
+        *(_closing(ask, number, why) for ask in closed_asks),
+        *_completed(run, row, why),
         *prompts,
-        ProcessExited(reason=CRASHED),
+        ProcessExited(reason=why),
     ]
     journal.add(
         events,
@@ -88,7 +93,7 @@ async def recover(store: Store, row: SessionRow, journal: Journal) -> None:
             msgspec.structs.replace(message, state=prompt.state)
             for message, prompt in zip(messages, prompts, strict=True)
         ],
-        session={"status": "failed" if run else "stopped"},
+        session={"status": "waiting" if dials_in else "failed" if run else "stopped"},
         durable=True,
     )
     await journal.stored()
@@ -108,30 +113,26 @@ def _decoded(page: Iterable[EventRow]) -> Iterable[Event]:
     return (decode_event(row.body) for row in page if row.type in TELLING)
 
 
-def _failed_action(action: Action, run: int | None) -> Action:
+def _failed_action(action: Action, run: int | None, why: str) -> Action:
     """It may have begun in an earlier run; its end belongs to the one that is open, as all that happens now does."""
+    return msgspec.structs.replace(action, seq=0, at=0.0, run=run, phase="completed", ok=False, detail={"reason": why})
+
+
+def _failed_task(task: Task, run: int | None, why: str) -> Task:
     return msgspec.structs.replace(
-        action, seq=0, at=0.0, run=run, phase="completed", ok=False, detail={"reason": CRASHED}
+        task, seq=0, at=0.0, run=run, phase="completed", ok=False, status="lost", summary=why
     )
 
 
-def _failed_task(task: Task, run: int | None) -> Task:
-    return msgspec.structs.replace(
-        task, seq=0, at=0.0, run=run, phase="completed", ok=False, status="lost", summary=CRASHED
-    )
-
-
-def _failed_hook(hook: Hook, run: int | None) -> Hook:
-    return msgspec.structs.replace(
-        hook, seq=0, at=0.0, run=run, phase="completed", ok=False, detail={"reason": CRASHED}
-    )
+def _failed_hook(hook: Hook, run: int | None, why: str) -> Hook:
+    return msgspec.structs.replace(hook, seq=0, at=0.0, run=run, phase="completed", ok=False, detail={"reason": why})
 
 
 def _closed(ask: AskRow, now: float) -> AskRow:
     return msgspec.structs.replace(ask, state="unsent" if ask.state == "decided" else "lost", closed_at=now)
 
 
-def _closing(ask: AskRow, run: int | None) -> AskClosed:
+def _closing(ask: AskRow, run: int | None, why: str) -> AskClosed:
     return AskClosed(
         run=run,
         ask_id=ask.id,
@@ -140,19 +141,19 @@ def _closing(ask: AskRow, run: int | None) -> AskClosed:
         by=ask.decided_by,
         surface=ask.surface,
         decided_at=ask.decided_at,
-        message=CRASHED,
+        message=why,
     )
 
 
-def _completed(run: RunRow | None, row: SessionRow) -> list[Event]:
+def _completed(run: RunRow | None, row: SessionRow, why: str) -> list[Event]:
     if run is None:
         return []
-    return [Completed(run=run.number, ok=False, error=CRASHED, resume=row.cli_session_id, subtype="process_lost")]
+    return [Completed(run=run.number, ok=False, error=why, resume=row.cli_session_id, subtype="process_lost")]
 
 
-def _ended(message: MessageRow, answered: Mapping[str, int | None]) -> Prompt:
+def _ended(message: MessageRow, answered: Mapping[str, int | None], why: str) -> Prompt:
     """What became of a message that was sent: it is lost, unless a result for it had arrived."""
-    prompt = Prompt(uuid=message.uuid, state="lost", by=message.by, surface=message.surface, reason=CRASHED)
+    prompt = Prompt(uuid=message.uuid, state="lost", by=message.by, surface=message.surface, reason=why)
     if message.uuid not in answered:
         return prompt
     return msgspec.structs.replace(prompt, state="answered", reason="", answered_by=answered[message.uuid])

@@ -22,6 +22,7 @@ const PAGES = {
   sessions: { tag: "handrail-sessions", load: () => import("./session-list/sessions.js"), title: "Sessions" },
   session: { tag: "handrail-session", load: () => import("./session/session.js"), title: "Session" },
   new: { tag: "handrail-new-session", load: () => import("./pages/new-session.js"), title: "New session" },
+  hosts: { tag: "handrail-hosts", load: () => import("./pages/hosts.js"), title: "Hosts" },
   usage: { tag: "handrail-usage", load: () => import("./pages/usage.js"), title: "Usage" },
   policy: { tag: "handrail-policy", load: () => import("./pages/policy.js"), title: "Policy" },
   settings: { tag: "handrail-settings", load: () => import("./pages/settings.js"), title: "Settings" },

@@ -68,6 +68,20 @@ export function money(usd) {
   return `$${usd.toFixed(2)}`;
 }
 
+/** "950 B", "38 MB", "1.2 GB". @param {number} count */
+export function bytes(count) {
+  const [unit, size] = /** @type {[string, number]} */ (
+    [
+      ["TB", 1e12],
+      ["GB", 1e9],
+      ["MB", 1e6],
+      ["KB", 1e3],
+    ].find(([, size]) => count >= Number(size)) ?? ["B", 1]
+  );
+  const amount = count / size;
+  return `${amount < 10 && size > 1 ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
+}
+
 /** "950", "38 k", "1.2 M". @param {number | null | undefined} count */
 export function tokens(count) {
   if (count === null || count === undefined) return "–";

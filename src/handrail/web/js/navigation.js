@@ -20,6 +20,7 @@ const PLACES = [
 
 /** @type {Place[]} */
 const MORE = [
+  { page: "hosts", href: "/hosts", words: "Hosts", icon: "server" },
   { page: "usage", href: "/usage", words: "Usage", icon: "chart" },
   { page: "policy", href: "/policy", words: "Policy", icon: "shield" },
   { page: "settings", href: "/settings", words: "Settings", icon: "gear" },

@@ -108,7 +108,7 @@ export class Notifier {
 /** An ask in a few words. @param {Card} card */
 export function askInWords(card) {
   const where = card.session_title ? ` in ${card.session_title}` : "";
-  return `${card.title}${where}`;
+  return `${card.title}${where}${card.host_name ? ` on ${card.host_name}` : ""}`;
 }
 
 function allowed() {

@@ -4,7 +4,7 @@
 
 import { Store } from "./store.js";
 
-/** @typedef {{ name: string, params: Record<string, string>, path: string }} Route */
+/** @typedef {{ name: string, params: Record<string, string>, query: Record<string, string>, path: string }} Route */
 
 /** The page's addresses, in one table. `:name` stands for one part. */
 export const PATHS = /** @type {const} */ ({
@@ -12,6 +12,7 @@ export const PATHS = /** @type {const} */ ({
   sessions: ["/sessions"],
   session: ["/s/:id"],
   new: ["/new"],
+  hosts: ["/hosts"],
   usage: ["/usage"],
   policy: ["/policy"],
   settings: ["/settings"],
@@ -23,16 +24,21 @@ export class Router {
   route;
 
   constructor() {
-    this.route = new Store(routeOf(location.pathname));
-    window.addEventListener("popstate", () => this.#show(location.pathname));
+    this.route = new Store(routeOf(here()));
+    window.addEventListener("popstate", () => this.#show(here()));
     document.addEventListener("click", (event) => this.#clicked(event));
   }
 
   /** @param {string} path @param {{ replace?: boolean }} [how] */
   go(path, { replace = false } = {}) {
-    if (path === location.pathname) return;
+    if (path === here()) return;
     history[replace ? "replaceState" : "pushState"](null, "", path);
     this.#show(path);
+  }
+
+  /** The page that is shown has another address from now on, and stays as it is. @param {string} path */
+  rename(path) {
+    history.replaceState(null, "", path);
   }
 
   /** Back to where we came from, or to `otherwise` if the page was opened here. @param {string} otherwise */
@@ -56,17 +62,23 @@ export class Router {
     if (!(link instanceof HTMLAnchorElement) || link.target || link.hasAttribute("download")) return;
     if (link.origin !== location.origin || !matches(link.pathname)) return;
     event.preventDefault();
-    this.go(link.pathname);
+    this.go(link.pathname + link.search);
   }
 }
 
-/** @param {string} path @returns {Route} */
-export function routeOf(path) {
-  const found = matches(path);
-  return found ?? { name: "unknown", params: {}, path };
+/** Where the browser is. */
+function here() {
+  return location.pathname + location.search;
 }
 
-/** @param {string} path @returns {Route | null} */
+/** @param {string} address a path, perhaps with a query @returns {Route} */
+export function routeOf(address) {
+  const [path = "", query = ""] = address.split("?");
+  const found = matches(path) ?? { name: "unknown", params: {}, path };
+  return { ...found, query: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** @param {string} path @returns {Omit<Route, "query"> | null} */
 function matches(path) {
   for (const [name, patterns] of Object.entries(PATHS)) {
     for (const pattern of patterns) {
@@ -98,6 +110,11 @@ function decoded(part) {
   } catch {
     return part;
   }
+}
+
+/** The address of a page about one machine. @param {"/sessions" | "/new"} page @param {string} host */
+export function onHost(page, host) {
+  return host ? `${page}?${new URLSearchParams({ host })}` : page;
 }
 
 /** The address of a session. @param {string} id */

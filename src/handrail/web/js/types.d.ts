@@ -2,7 +2,7 @@
 
 export type Role = "viewer" | "approver" | "owner";
 export type Level = "low" | "medium" | "high";
-export type Status = "needs_you" | "running" | "queued" | "idle" | "failed" | "stopped";
+export type Status = "needs_you" | "running" | "queued" | "waiting" | "idle" | "failed" | "stopped";
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** What can be put into an element; gaps are left out. */
@@ -13,7 +13,14 @@ export interface Me {
   role: Role;
 }
 
-export interface Session {
+/** On which machine something runs; nothing for the hub's own. */
+export interface Where {
+  host?: string;
+  host_name?: string;
+  host_state?: HostState | "";
+}
+
+export interface Session extends Where {
   id: string;
   title: string;
   cwd: string;
@@ -31,6 +38,36 @@ export interface Session {
   forked_from?: string | null;
   last_words?: string | null;
 }
+
+/** A machine that runs sessions. The hub's own has an empty id. */
+export interface Host {
+  id: string;
+  name: string;
+  state: HostState;
+  since: number | null;
+  last_seen_at: number | null;
+  sessions: number;
+  live: number;
+  is_hub: boolean;
+  facts: {
+    handrail: string;
+    system: string;
+    clis: { version: string; path?: string; logged_in?: boolean | null }[];
+    roots: string[];
+    labels: string[];
+    capacity: number | null;
+    live: number;
+    load: number;
+    free_bytes: number | null;
+    draining: boolean;
+    trouble: string;
+    profiles: string[];
+    /** what its last compatibility probe found, if it ran one */
+    probe?: { status?: string; text?: string; version?: string; at?: number; findings?: string[] };
+  };
+}
+
+export type HostState = "connected" | "away" | "draining" | "revoked";
 
 export interface Counts {
   needs_you: number;
@@ -202,7 +239,7 @@ export interface ClosedAsk extends Closed {
   ask: string;
 }
 
-export interface Card {
+export interface Card extends Where {
   session: string;
   session_title?: string;
   ask_id: string;
@@ -277,7 +314,7 @@ export interface Task {
   progress?: string | null;
 }
 
-export interface SessionState {
+export interface SessionState extends Where {
   status: Status;
   title: string;
   cwd: string;

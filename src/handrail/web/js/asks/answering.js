@@ -11,12 +11,14 @@
 import { inWords, Problem } from "../api.js";
 import { now } from "../format.js";
 import { askKey } from "../home.js";
+import { isReachable } from "../hosts/words.js";
 import { Store } from "../store.js";
 import { isOpen } from "./head.js";
 
 /**
- * `unheard`: the hub was out of reach, so it may or may not know of it.
- * @typedef {{ state: "sending", words: string } | { state: "refused", words: string, unheard: boolean }} Attempt
+ * `unheard`: the hub was out of reach, so it may or may not know of it; `away`: the session's host was.
+ * @typedef {{ state: "refused", words: string, unheard: boolean, away: boolean }} Refused
+ * @typedef {{ state: "sending", words: string } | Refused} Attempt
  */
 
 export class Answering {
@@ -32,7 +34,8 @@ export class Answering {
     this.#home = home;
     this.#live = live;
     // What is shown then is what the hub knows: nothing needs to be said about an answer that it never got.
-    live.connection.watch((connection) => connection === "open" && this.#forgetUnheard());
+    live.connection.watch((connection) => connection === "open" && this.#forget(({ unheard }) => unheard));
+    home.asks.watch((asks) => this.#forget(({ away }, key) => away && isReachable(asks.get(key))));
   }
 
   /** @param {Card} card @returns {Attempt | undefined} */
@@ -50,7 +53,7 @@ export class Answering {
     const key = askKey(card.session, card.ask_id);
     if (this.attempts.value.get(key)?.state === "sending") return false;
     const resume = card.resumes ?? ["lost", "unsent"].includes(card.state);
-    this.#set(key, { state: "sending", words: resume ? `${words} The session is resumed first.` : words });
+    this.#set(key, { state: "sending", words: [words, ...meanwhile(card, resume)].join(" ") });
     try {
       const reply = await this.#api.post(addressOf(card), {
         digest: card.digest,
@@ -83,8 +86,13 @@ export class Answering {
     const key = askKey(card.session, card.ask_id);
     const words = inWords(error);
     const unheard = error instanceof Problem && error.code === "unreachable";
-    const safe = unheard ? " For an ask that is safe: the first answer counts." : "";
-    this.#set(key, { state: "refused", words: words + safe, unheard });
+    const away = error instanceof Problem && error.code === "host_away";
+    const safe = unheard
+      ? " For an ask that is safe: the first answer counts."
+      : away
+        ? " The ask stays open, nothing is lost: try again when it is back."
+        : "";
+    this.#set(key, { state: "refused", words: sentence(words) + safe, unheard, away });
     // Somebody may have been faster, or the ask may have changed: show what is true now.
     if (error instanceof Problem && [404, 409, 410].includes(error.status)) await this.#reload(card);
   }
@@ -102,9 +110,10 @@ export class Answering {
     }
   }
 
-  #forgetUnheard() {
-    for (const [key, attempt] of this.attempts.value)
-      if (attempt.state === "refused" && attempt.unheard) this.#set(key, null);
+  /** What has become pointless to say. @param {(refused: Refused, key: string) => boolean} which */
+  #forget(which) {
+    for (const [key, attempt] of [...this.attempts.value])
+      if (attempt.state === "refused" && which(attempt, key)) this.#set(key, null);
   }
 
   /** @param {string} key @param {Attempt | null} attempt */
@@ -113,6 +122,17 @@ export class Answering {
     else this.attempts.value.delete(key);
     this.attempts.changed();
   }
+}
+
+/** Why it may take a while. @param {Card} card @param {boolean} resume */
+function* meanwhile(card, resume) {
+  if (resume) yield "The session is resumed first.";
+  if (card.host_state === "away") yield `${card.host_name} is away, and is given a moment to come back.`;
+}
+
+/** @param {string} words */
+function sentence(words) {
+  return /[.!?…]$/.test(words) ? words : `${words}.`;
 }
 
 /** @param {Card} card @param {string} [action] */

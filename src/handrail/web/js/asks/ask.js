@@ -7,6 +7,7 @@
 /** @import { Act, AskPanel } from "./panel.js" */
 
 import { fill, h, HandrailElement, make } from "../dom.js";
+import { awayWords, placeName } from "../hosts/words.js";
 import { icon } from "../icons.js";
 import { closedLine } from "./closed.js";
 import { HandrailForm } from "./form.js";
@@ -50,6 +51,8 @@ export class HandrailAsk extends HandrailElement {
   #panel = null;
   #frame = h("article", { class: "ask", "aria-labelledby": this.#titleId });
   #status = h("div", { class: "ask-status", role: "status" });
+  /** Changed in place: a host that comes or goes takes nobody's focus away. */
+  #away = h("p", { class: "ask-note ask-away", role: "status", hidden: true });
 
   get card() {
     return this.#card;
@@ -132,10 +135,13 @@ export class HandrailAsk extends HandrailElement {
       card.state,
       card.closed,
       card.title,
+      card.host_name,
+      this.#collapsed && card.host_state,
       this.#collapsed,
       this.place,
       this.page.live.me.value?.role,
     ]);
+    this.#showAway(card);
     if (shape === this.#shown) return;
     this.#shown = shape;
     this.#frame.dataset.open = String(isOpen(card));
@@ -148,11 +154,21 @@ export class HandrailAsk extends HandrailElement {
     const head = askHead(card, { inSession: this.inSession, titleId: this.#titleId, place: this.place });
     if (!isOpen(card)) return [head, h("div", { class: "ask-body" }, whatItWas(card)), closedLine(card)];
     if (!this.page.may("approver"))
-      return [head, lostNote(card), h("div", { class: "ask-body" }, whatItWas(card)), notForViewers()];
+      return [head, this.#away, lostNote(card), h("div", { class: "ask-body" }, whatItWas(card)), notForViewers()];
     // The panel outlives the buttons around it, and with it what was typed.
     if (this.#panel?.card.digest !== card.digest) this.#panel = make(PANELS[card.kind] ?? HandrailPermission, { card });
     this.#panel.card = card;
-    return [head, lostNote(card), this.#panel, this.#status];
+    return [head, this.#away, lostNote(card), this.#panel, this.#status];
+  }
+
+  /** @param {Card} card */
+  #showAway(card) {
+    const words = isOpen(card) ? awayWords(card, "The ask stays open: answer it when it is back.") : "";
+    this.dataset.host = words ? (card.host_state ?? "") : "";
+    this.#away.hidden = !words;
+    if (this.#away.dataset.words === words) return;
+    this.#away.dataset.words = words;
+    fill(this.#away, icon(card.host_state === "revoked" ? "lock" : "clock"), h("span", null, words));
   }
 
   /** @param {Card} card */
@@ -173,7 +189,7 @@ export class HandrailAsk extends HandrailElement {
           { class: "ask-one-words" },
           h("span", { class: "ask-title", id: this.#titleId }, card.title),
           h("span", { class: "ask-one-what mono" }, inOneLine(card)),
-          h("span", { class: "quiet-text" }, card.session_title),
+          h("span", { class: "quiet-text" }, [card.session_title, oneLinePlace(card)].filter(Boolean).join(" · ")),
         ),
         open && h("span", { class: "ask-waited quiet-text num" }, icon("clock"), " ", h("span")),
         open && h("span", { class: "ask-verb" }, VERBS[card.kind] ?? "Look"),
@@ -234,6 +250,12 @@ function notForViewers() {
     icon("lock"),
     " You can look at this, but not answer it: your token is a viewer's. An approver's or an owner's can.",
   );
+}
+
+/** @param {Card} card */
+function oneLinePlace(card) {
+  const place = placeName(card);
+  return place && `on ${place}`;
 }
 
 /** @param {Card} card */

@@ -84,6 +84,7 @@ export function tick(element, card) {
 function* origin(card, inSession) {
   if (!inSession)
     yield h("a", { href: sessionPath(card.session), class: "ask-session" }, card.session_title || "Session");
+  if (card.host_name) yield h("span", { class: "ask-host" }, "on ", h("strong", null, card.host_name));
   if (card.agent) yield h("span", null, "asked by the subagent ", h("strong", null, card.agent));
   if (card.cwd) yield h("span", null, "in ", h("span", { class: "mono" }, card.cwd));
 }

@@ -58,6 +58,8 @@ function command(what) {
 function change(what) {
   const html = what.diff_html || what.text_html || "";
   const outcome = what.outcome === "changed" ? "" : what.outcome_words;
+  // Without the file at hand nothing was counted.
+  const isCounted = what.outcome !== "unknown";
   return h(
     "div",
     { class: "ask-what" },
@@ -67,13 +69,14 @@ function change(what) {
       icon("file"),
       h("code", null, what.path),
       outcome && h("span", { class: "quiet-text" }, outcome),
-      h(
-        "span",
-        { class: "num ask-amount" },
-        h("span", { class: "added" }, `+${what.added}`),
-        " ",
-        h("span", { class: "removed" }, `−${what.removed}`),
-      ),
+      isCounted &&
+        h(
+          "span",
+          { class: "num ask-amount" },
+          h("span", { class: "added" }, `+${what.added}`),
+          " ",
+          h("span", { class: "removed" }, `−${what.removed}`),
+        ),
     ),
     (what.notes ?? []).map((note) => h("p", { class: "ask-flag" }, icon("alert"), note)),
     html &&
@@ -207,7 +210,7 @@ export function inOneLine(card) {
     case "command":
       return firstLine(what.text);
     case "change":
-      return `${what.path}  +${what.added} −${what.removed}`;
+      return what.outcome === "unknown" ? what.path : `${what.path}  +${what.added} −${what.removed}`;
     case "fetch":
       return what.url;
     case "plan":

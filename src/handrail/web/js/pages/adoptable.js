@@ -11,6 +11,8 @@ import { actButton } from "./parts.js";
 /** @typedef {{ cli_session_id: string, title: string, cwd: string, updated_at: number, messages?: number | null }} Adoptable */
 
 export class HandrailAdoptable extends HandrailElement {
+  /** The machine; empty for the hub's own. */
+  #host = "";
   /** @type {Adoptable[] | null} */ #found = null;
   #trouble = "";
   #filter = h("input", {
@@ -35,14 +37,27 @@ export class HandrailAdoptable extends HandrailElement {
     );
   }
 
+  /** Look at another machine, whose sessions are others. @param {string} host */
+  set host(host) {
+    if (host === this.#host) return;
+    this.#host = host;
+    this.#found = null;
+    this.#trouble = "";
+    if (this.isConnected) this.render();
+  }
+
   async load() {
     if (this.#found) return;
+    const host = this.#host;
+    let [found, trouble] = [this.#found, ""];
     try {
-      this.#found = (await this.page.api.get("/api/adoptable")).items;
-      this.#trouble = "";
+      found = (await this.page.api.get("/api/adoptable", { query: { host } })).items;
     } catch (error) {
-      this.#trouble = inWords(error);
+      trouble = inWords(error);
     }
+    if (host !== this.#host) return;
+    this.#found = found;
+    this.#trouble = trouble;
     this.render();
   }
 
@@ -89,7 +104,10 @@ export class HandrailAdoptable extends HandrailElement {
         doing: "Taking over…",
         name: `Resume ${title}`,
         run: async () => {
-          const session = await this.page.api.post("/api/adopt", { cli_session_id: id });
+          const session = await this.page.api.post("/api/adopt", {
+            cli_session_id: id,
+            ...(this.#host && { host: this.#host }),
+          });
           this.page.router.go(sessionPath(session.id));
         },
       }),

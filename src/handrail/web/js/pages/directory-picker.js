@@ -1,6 +1,6 @@
 /**
- * Choosing a directory of the hub's machine: recent ones first, or step by step from a root. Nothing outside the hub's
- * roots is listed.
+ * Choosing a directory of a machine: recent ones first, or step by step from a root. Nothing outside the roots of the
+ * machine is listed.
  */
 
 import { inWords } from "../api.js";
@@ -22,6 +22,8 @@ export class HandrailDirectories extends HandrailElement {
   /** Called with each directory that is chosen. @type {(listing: Listing) => void} */
   changed = () => {};
 
+  /** The machine; empty for the hub's own. */
+  #host = "";
   #value = "";
   /** @type {Listing | null} */ #listing = null;
   #trouble = "";
@@ -54,6 +56,17 @@ export class HandrailDirectories extends HandrailElement {
     this.#field.value = path;
   }
 
+  /** Look at another machine, whose directories are others. @param {string} host */
+  set host(host) {
+    if (host === this.#host) return;
+    this.#host = host;
+    this.value = "";
+    this.#listing = null;
+    this.#trouble = "";
+    if (this.#browsing) this.#flip();
+    if (this.isConnected) void this.#begin();
+  }
+
   /** @override */
   mount() {
     fill(this, h("div", { class: "directory-row" }, this.#field, this.#browse), this.#recent, this.#list);
@@ -68,9 +81,10 @@ export class HandrailDirectories extends HandrailElement {
 
   /** The directory that was used last, unless one is given. */
   async #begin() {
+    const host = this.#host;
     await this.go(this.#value, { quiet: true });
     const [latest] = this.#listing?.recent ?? [];
-    if (this.#value || !this.#listing) return;
+    if (this.#value || !this.#listing || host !== this.#host) return;
     if (latest) return void (await this.go(latest.path));
     // Nothing was used yet: where to begin is for the person to see.
     this.value = this.#listing.path;
@@ -81,7 +95,7 @@ export class HandrailDirectories extends HandrailElement {
   async go(path, { quiet = false } = {}) {
     const asked = ++this.#asked;
     try {
-      const listing = await this.page.api.get("/api/directories", { query: { path } });
+      const listing = await this.page.api.get("/api/directories", { query: { path, host: this.#host } });
       if (asked !== this.#asked) return;
       this.#listing = listing;
       this.#trouble = "";

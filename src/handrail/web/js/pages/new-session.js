@@ -4,6 +4,8 @@
 
 import { inWords } from "../api.js";
 import { fill, h, HandrailElement, make } from "../dom.js";
+import { oneLine } from "../format.js";
+import { machinesToStartOn } from "../hosts/words.js";
 import { icon } from "../icons.js";
 import { sessionPath } from "../router.js";
 import { filesIn, HandrailAttachments } from "../session/attachments.js";
@@ -12,6 +14,9 @@ import { MODES } from "../session/modes.js";
 import { HandrailAdoptable } from "./adoptable.js";
 import { HandrailDirectories } from "./directory-picker.js";
 import { actButton, choices, field } from "./parts.js";
+
+/** @import { Host } from "../types.js" */
+/** @import { Route } from "../router.js" */
 
 /**
  * @typedef {object} HubInfo
@@ -27,7 +32,13 @@ const DRAFT = "new-session";
 const NAME_OF_WORKTREE = "[A-Za-z0-9][A-Za-z0-9._\\/\\-]{0,99}";
 
 export class HandrailNewSession extends HandrailElement {
+  /** @type {Route} */ route = /** @type {any} */ (null);
+
   #directories = make(HandrailDirectories);
+  #host = h("select", { "data-hook": "host" });
+  #hostField = field("Machine", this.#host);
+  /** @type {Host[]} */ #hosts = [];
+  /** @type {HubInfo | null} */ #hub = null;
   #attachments = make(HandrailAttachments, { changed: () => this.render() });
   #prompt = h("textarea", { rows: "4", placeholder: "What is Claude to do?", "data-hook": "first-prompt" });
   #title = h("input", { type: "text", maxlength: "200", placeholder: "Named after the prompt" });
@@ -59,6 +70,7 @@ export class HandrailNewSession extends HandrailElement {
   /** @override */
   mount() {
     this.#existing.hidden = true;
+    this.#hostField.hidden = true;
     fill(this.#form, this.#fields());
     fill(
       this,
@@ -76,7 +88,7 @@ export class HandrailNewSession extends HandrailElement {
           (value) => this.#show(value),
         ),
       ),
-      h("div", { class: "page-body narrow" }, this.#demo, this.#form, this.#existing),
+      h("div", { class: "page-body narrow" }, this.#demo, this.#hostField, this.#form, this.#existing),
     );
     this.#restore();
     this.#listen();
@@ -124,6 +136,10 @@ export class HandrailNewSession extends HandrailElement {
       void this.#submit();
     });
     this.listen(this.#form, "input", () => this.#keep());
+    this.listen(this.#host, "change", () => {
+      this.#moved();
+      this.#keep();
+    });
     this.listen(this.#prompt, "keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#form.requestSubmit();
     });
@@ -149,23 +165,67 @@ export class HandrailNewSession extends HandrailElement {
   }
 
   async #load() {
-    const [hub, models] = await Promise.allSettled([this.page.api.get("/api/hub"), this.page.api.get("/api/models")]);
-    if (models.status === "fulfilled") {
-      const items = /** @type {{ value: string, name: string }[]} */ (models.value.items);
-      this.#model.append(
-        ...items.filter(({ value }) => value !== "default").map(({ value, name }) => h("option", { value }, name)),
-      );
-    }
+    const [hub, hosts] = await Promise.allSettled([this.page.api.get("/api/hub"), this.page.api.get("/api/hosts")]);
     if (hub.status === "fulfilled") this.#takeHub(hub.value);
+    if (hosts.status === "fulfilled") this.#takeHosts(hosts.value.items);
+    this.#moved();
     this.#restore();
   }
 
+  // ---------------------------------------------------------------- on which machine
+
+  /** Where a session can be started: with one machine there is nothing to choose. @param {Host[]} hosts */
+  #takeHosts(hosts) {
+    this.#hosts = hosts;
+    const choices = machinesToStartOn(hosts);
+    this.#hostField.hidden = choices.length < 2;
+    fill(
+      this.#host,
+      choices.map(({ value, words, disabled }) => h("option", { value, disabled }, words)),
+    );
+    const wanted = this.route?.query.host ?? this.page.drafts.get(DRAFT)?.host ?? "";
+    if (choices.some(({ value, disabled }) => value === wanted && !disabled)) this.#host.value = wanted;
+  }
+
+  /** Another machine has other directories, sessions and models, and lets other policies be chosen. */
+  #moved() {
+    const host = this.#hosts.find(({ id }) => id === this.#host.value);
+    this.#directories.host = this.#existing.host = this.#host.value;
+    if (!this.#existing.hidden) void this.#existing.load();
+    void this.#offerModels();
+    if (host && !host.is_hub) {
+      offer(this.#profile, host.facts.profiles.map(named));
+      for (const select of [this.#profile, this.#model, this.#mode]) nameDefault(select, `of ${host.name}`);
+      return;
+    }
+    offer(this.#profile, (this.#hub?.profiles ?? []).map(named));
+    nameDefault(this.#profile, this.#hub?.default_profile);
+    nameDefault(this.#model, this.#hub?.default_model);
+    nameDefault(this.#mode, MODES.find(({ mode }) => mode === this.#hub?.default_mode)?.words);
+  }
+
+  async #offerModels() {
+    const host = this.#host.value;
+    /** @type {{ items: { value: string, name: string }[] }} */
+    let models;
+    try {
+      models = await this.page.api.get("/api/models", { query: { host } });
+    } catch {
+      return; // The default is there to be chosen.
+    }
+    if (host !== this.#host.value) return;
+    offer(
+      this.#model,
+      models.items.filter(({ value }) => value !== "default"),
+    );
+    this.#restoreChoices();
+  }
+
+  // ---------------------------------------------------------------- the hub
+
   /** @param {HubInfo} hub */
   #takeHub(hub) {
-    this.#profile.append(...(hub.profiles ?? []).map((name) => h("option", { value: name }, name)));
-    nameDefault(this.#profile, hub.default_profile);
-    nameDefault(this.#model, hub.default_model);
-    nameDefault(this.#mode, MODES.find(({ mode }) => mode === hub.default_mode)?.words);
+    this.#hub = hub;
     this.#demo.hidden = !hub.demo_offered;
     if (hub.demo_offered) fill(this.#demo, this.#demoCard(hub));
   }
@@ -237,6 +297,7 @@ export class HandrailNewSession extends HandrailElement {
     const images = await this.#attachments.contents();
     return {
       cwd: this.#directories.value,
+      ...(this.#host.value && { host: this.#host.value }),
       prompt: this.#prompt.value.trim(),
       ...(images.length && { images }),
       ...(this.#title.value.trim() && { title: this.#title.value.trim() }),
@@ -271,6 +332,7 @@ export class HandrailNewSession extends HandrailElement {
     this.page.drafts.set(DRAFT, {
       prompt: this.#prompt.value,
       cwd: this.#directories.value,
+      host: this.#host.value,
       model: this.#model.value,
       mode: this.#mode.value,
       policy: this.#profile.value,
@@ -281,7 +343,13 @@ export class HandrailNewSession extends HandrailElement {
     const draft = this.page.drafts.get(DRAFT);
     if (!draft) return;
     this.#prompt.value ||= draft.prompt ?? "";
-    if (!this.#directories.value && draft.cwd) this.#directories.value = draft.cwd;
+    const sameMachine = (draft.host ?? "") === this.#host.value;
+    if (sameMachine && !this.#directories.value && draft.cwd) this.#directories.value = draft.cwd;
+    this.#restoreChoices();
+  }
+
+  #restoreChoices() {
+    const draft = this.page.drafts.get(DRAFT) ?? {};
     for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([
       [this.#model, draft.model],
       [this.#mode, draft.mode],
@@ -295,7 +363,27 @@ export class HandrailNewSession extends HandrailElement {
 /** @param {HTMLSelectElement} select @param {string | null | undefined} name */
 function nameDefault(select, name) {
   const [first] = select.options;
-  if (first && name) first.textContent = `Default (${name})`;
+  if (first) first.textContent = name ? `Default (${name})` : "Default";
+}
+
+/**
+ * What can be chosen beside the default; what is chosen stays so if it can.
+ * @param {HTMLSelectElement} select @param {{ value: string, name: string }[]} choices
+ */
+function offer(select, choices) {
+  const [first] = select.options;
+  const chosen = select.value;
+  fill(
+    select,
+    first,
+    choices.map(({ value, name }) => h("option", { value }, name)),
+  );
+  select.value = choices.some(({ value }) => value === chosen) ? chosen : "";
+}
+
+/** @param {string} name */
+function named(name) {
+  return { value: name, name: oneLine(name) };
 }
 
 customElements.define("handrail-new-session", HandrailNewSession);

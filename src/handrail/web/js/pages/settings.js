@@ -7,6 +7,7 @@
 import { inWords } from "../api.js";
 import { fill, h, HandrailElement, make } from "../dom.js";
 import { counted, duration, now } from "../format.js";
+import { isReachable } from "../hosts/words.js";
 import { icon } from "../icons.js";
 import { confirmThen } from "../session/dialogs.js";
 import { HandrailAudit } from "./audit.js";
@@ -67,7 +68,7 @@ export class HandrailSettings extends HandrailElement {
         owner &&
           section(
             "Stop everything",
-            "Interrupts every session and ends every Claude Code process on this machine, with all it started. Conversations are kept.",
+            "Interrupts every session and ends every Claude Code process, on this machine and on every host that is connected, with all it started. Conversations are kept.",
             this.#stopAll(),
           ),
         owner && section("Audit log", "Who did what.", make(HandrailAudit)),
@@ -156,8 +157,9 @@ export class HandrailSettings extends HandrailElement {
                 h(
                   "p",
                   null,
-                  `${counted(this.#running(), "session")} running now. Whatever they are doing is interrupted, and all processes end. A message to a session starts it again.`,
+                  `${counted(this.#running().length, "session")} running now. Whatever they are doing is interrupted, and all processes end. A message to a session starts it again.`,
                 ),
+                this.#outOfReach(),
               ],
               action: "Stop everything",
               danger: true,
@@ -175,7 +177,20 @@ export class HandrailSettings extends HandrailElement {
   }
 
   #running() {
-    return [...this.page.home.sessions.value.values()].filter(({ live }) => live).length;
+    return [...this.page.home.sessions.value.values()].filter(({ live }) => live);
+  }
+
+  /** What this cannot end. */
+  #outOfReach() {
+    const away = this.#running().filter((session) => !isReachable(session));
+    const names = [...new Set(away.map((session) => session.host_name))].join(", ");
+    if (away.length === 0) return null;
+    return h(
+      "p",
+      null,
+      icon("clock"),
+      ` ${counted(away.length, "session")} of these cannot be reached now, and go on: ${names} is not connected.`,
+    );
   }
 
   async #signOut() {

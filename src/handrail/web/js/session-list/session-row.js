@@ -6,6 +6,7 @@
 
 import { fill, h } from "../dom.js";
 import { ago, modelName, moment, money } from "../format.js";
+import { hostChip } from "../hosts/host-chip.js";
 import { icon } from "../icons.js";
 import { menuButton } from "../menu.js";
 import { sessionPath } from "../router.js";
@@ -54,7 +55,8 @@ export class SessionRow extends HTMLElement {
           h("span", { class: "chip num", dataset: { tone: "needs-you" } }, icon("bell"), session.asks),
         session.mode === "plan" && h("span", { class: "chip", dataset: { tone: "plan" } }, "plan"),
         session.worktree && h("span", { class: "chip", title: session.worktree }, icon("fork"), "worktree"),
-        session.owner === "elsewhere" && h("span", { class: "chip" }, "in a terminal"),
+        session.host_name && hostChip(session),
+        !session.host && session.owner === "elsewhere" && h("span", { class: "chip" }, "in a terminal"),
       ),
       h(
         "span",

@@ -2,14 +2,16 @@
  * All sessions: status first, found by searching, with names that can be changed and an archive.
  */
 
-/** @import { Page, Session } from "../types.js" */
+/** @import { Host, Page, Session } from "../types.js" */
 /** @import { KeyName } from "../keys.js" */
+/** @import { Route } from "../router.js" */
 
 import { inWords } from "../api.js";
 import { fill, h, HandrailElement, reconcile } from "../dom.js";
+import { HUB, machinesToSee, runsOn, whereabouts } from "../hosts/words.js";
 import { icon } from "../icons.js";
 import { morePages } from "../navigation.js";
-import { sessionPath } from "../router.js";
+import { onHost, sessionPath } from "../router.js";
 import { SessionRow } from "./session-row.js";
 import { byStatus, matches, statusMark } from "./status.js";
 
@@ -17,6 +19,8 @@ const SEARCH_PAUSE_MS = 200;
 const ARCHIVE = /** @type {const} */ ({ status: "stopped", words: "Archive", icon: "archive", tone: "quiet" });
 
 export class HandrailSessions extends HandrailElement {
+  /** @type {Route} */ route = /** @type {any} */ (null);
+
   #field = h("input", {
     type: "search",
     placeholder: "Search by name or directory",
@@ -24,6 +28,10 @@ export class HandrailSessions extends HandrailElement {
     autocomplete: "off",
   });
   #archived = h("input", { type: "checkbox", id: "show-archived" });
+  #machine = h("select", { "aria-label": "Machine", hidden: true });
+  /** Every machine, once that is known. @type {Host[]} */
+  #hosts = [];
+  #whereabouts = "";
   #list = h("div", { class: "session-groups" });
   #trouble = h("p", { class: "problem", role: "alert" });
   /** Sessions that the live list leaves out. @type {Session[]} */
@@ -49,6 +57,7 @@ export class HandrailSessions extends HandrailElement {
         "search",
         { class: "session-search" },
         this.#field,
+        this.#machine,
         h("label", { for: "show-archived" }, this.#archived, "Archive"),
       ),
       this.#trouble,
@@ -60,6 +69,10 @@ export class HandrailSessions extends HandrailElement {
     this.watch(this.page.live.me);
     this.listen(this.#field, "input", () => this.#searched());
     this.listen(this.#archived, "change", () => this.#searched());
+    this.listen(this.#machine, "change", () => this.#chosen());
+    this.watch(home.sessions, () => this.#sessionsChanged());
+    this.#offerMachines();
+    void this.#loadHosts();
     this.listen(this, "changed", (event) => void this.#change(event.detail));
     this.every(10, () => this.update());
     const moves = /** @type {[KeyName, () => boolean | void][]} */ ([
@@ -88,11 +101,58 @@ export class HandrailSessions extends HandrailElement {
     if (!groups.length && this.page.home.loaded.value) fill(this.#list, this.#nothing());
   }
 
+  // ---------------------------------------------------------------- one machine of several
+
+  /** The machine whose sessions are shown; empty for all. */
+  get #chosenMachine() {
+    return this.#machine.value;
+  }
+
+  #chosen() {
+    this.page.router.rename(onHost("/sessions", this.#chosenMachine));
+    this.#searched();
+  }
+
+  async #loadHosts() {
+    try {
+      this.#hosts = (await this.page.api.get("/api/hosts", { query: { revoked: true } })).items;
+    } catch {
+      // Without it all sessions are shown, as they are anyway.
+    }
+    this.#offerMachines();
+    this.#searched();
+  }
+
+  /** A host that comes or goes is another choice. */
+  #sessionsChanged() {
+    const now = whereabouts(this.page.home.sessions.value.values());
+    if (this.#whereabouts && now !== this.#whereabouts) void this.#loadHosts();
+    this.#whereabouts = now;
+  }
+
+  /** With one machine there is nothing to choose. */
+  #offerMachines() {
+    const machines = machinesToSee(this.#hosts);
+    const wanted = this.#chosenMachine || (this.#hosts.length ? "" : (this.route?.query.host ?? ""));
+    const known = !wanted || machines.some(({ value }) => value === wanted);
+    const choices = [
+      { value: "", words: "All machines" },
+      ...machines,
+      ...(known ? [] : [{ value: wanted, words: wanted }]),
+    ];
+    fill(
+      this.#machine,
+      choices.map(({ value, words }) => h("option", { value }, words)),
+    );
+    this.#machine.value = wanted;
+    this.#machine.hidden = choices.length < 3 && !wanted;
+  }
+
   #groups() {
     const words = this.#field.value.trim();
     if (this.#archived.checked) return this.#fromHub.length ? [{ ...ARCHIVE, sessions: this.#fromHub }] : [];
     const live = [...this.page.home.sessions.value.values()].filter(
-      (session) => !session.archived && (!words || matches(session, words)),
+      (session) => !session.archived && runsOn(session, this.#chosenMachine) && (!words || matches(session, words)),
     );
     const older = this.#fromHub.filter((session) => !this.page.home.sessions.value.has(session.id));
     return byStatus([...live, ...older], this.page.home.waiting());
@@ -116,6 +176,13 @@ export class HandrailSessions extends HandrailElement {
     if (this.#archived.checked) return h("div", { class: "empty" }, h("p", null, "The archive has nothing that fits."));
     if (this.#field.value)
       return h("div", { class: "empty" }, h("p", null, "No session is called that, or works there."));
+    if (this.#chosenMachine)
+      return h(
+        "div",
+        { class: "empty" },
+        h("p", null, "No session runs on this machine."),
+        h("a", { href: "/sessions", class: "button" }, "All machines"),
+      );
     return h(
       "div",
       { class: "empty" },
@@ -130,14 +197,16 @@ export class HandrailSessions extends HandrailElement {
   #searched() {
     this.update();
     clearTimeout(this.#search);
-    const beyond = this.#archived.checked || (this.page.home.more && this.#field.value.trim());
+    const narrowed = this.#field.value.trim() || this.#chosenMachine;
+    const beyond = this.#archived.checked || (this.page.home.more && narrowed);
     if (beyond) this.#search = setTimeout(() => void this.#searchHub(), SEARCH_PAUSE_MS);
     else this.#fromHub = [];
   }
 
   /** In the archive, and among sessions too old for the live list. */
   async #searchHub() {
-    const query = { archived: this.#archived.checked, q: this.#field.value.trim(), limit: 100 };
+    const q = this.#field.value.trim();
+    const query = { archived: this.#archived.checked, q, host: this.#askedHost(), limit: 100 };
     try {
       /** @type {Page<Session>} */
       const found = await this.page.api.get("/api/sessions", { query });
@@ -146,6 +215,11 @@ export class HandrailSessions extends HandrailElement {
       this.#tell(error);
     }
     this.update();
+  }
+
+  /** How the hub is asked for the machine: for its own by name, since an empty id is left out. */
+  #askedHost() {
+    return this.#chosenMachine === HUB ? this.#hosts.find((host) => host.is_hub)?.name : this.#chosenMachine;
   }
 
   // ---------------------------------------------------------------- changing one

@@ -6,13 +6,14 @@
 
 import { h, HandrailElement, reconcile } from "../dom.js";
 import { ago, baseName, clock, now } from "../format.js";
+import { placeName } from "../hosts/words.js";
 import { keyHint } from "../keys.js";
 import { quickPlaces } from "../navigation.js";
 import { sessionPath } from "../router.js";
 import { byStatus, matches, statusMark } from "./status.js";
 
 /** More than these are found by searching. */
-const MOST_PER_GROUP = { needs_you: 50, running: 50, queued: 20, idle: 12, failed: 8, stopped: 6 };
+const MOST_PER_GROUP = { needs_you: 50, running: 50, queued: 20, waiting: 8, idle: 12, failed: 8, stopped: 6 };
 
 /** @typedef {ReturnType<typeof byStatus>[number]} Group */
 
@@ -106,7 +107,8 @@ export class HandrailSidebar extends HandrailElement {
   /** @param {HTMLElement} row @param {Session} session */
   #updateRow(row, session) {
     setText(row, ".side-title", session.title || "New session");
-    setText(row, ".side-where", [this.#wants(session), baseName(session.cwd)].filter(Boolean).join(" · "));
+    const where = [this.#wants(session), placeName(session), baseName(session.cwd)];
+    setText(row, ".side-where", where.filter(Boolean).join(" · "));
     // The clock of what runs goes on, whatever happens meanwhile.
     const goesOn = session.status === "running" && row.dataset.status === "running";
     if (!goesOn) row.dataset.since = String(session.updated_at);

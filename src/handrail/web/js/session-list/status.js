@@ -2,7 +2,7 @@
  * The states of a session: in the order in which they matter, each with a word and an icon.
  */
 
-/** @import { Card, Session, Status } from "../types.js" */
+/** @import { Card, Session, SessionState, Status } from "../types.js" */
 /** @import { IconName } from "../icons.js" */
 
 import { h } from "../dom.js";
@@ -13,6 +13,7 @@ export const STATUSES = [
   { status: "needs_you", words: "Needs you", icon: "bell", tone: "needs-you" },
   { status: "running", words: "Running", icon: "play", tone: "running" },
   { status: "queued", words: "Queued", icon: "clock", tone: "quiet" },
+  { status: "waiting", words: "Waiting for its CLI", icon: "plug", tone: "quiet" },
   { status: "idle", words: "Idle", icon: "circle", tone: "quiet" },
   { status: "failed", words: "Failed", icon: "alert", tone: "failed" },
   { status: "stopped", words: "Stopped", icon: "stop", tone: "quiet" },
@@ -24,6 +25,15 @@ const UNKNOWN = /** @type {typeof STATUSES[number]} */ (STATUSES.find(({ status 
 /** @param {Status} status */
 export function statusOf(status) {
   return STATUSES.find((each) => each.status === status) ?? UNKNOWN;
+}
+
+/**
+ * The status of a session that is open: its events do not tell that its CLI has yet to dial in, the list does.
+ * @param {SessionState} state
+ * @param {Session | undefined} listed
+ */
+export function statusShown({ status }, listed) {
+  return statusOf(listed?.status === "waiting" && status !== "needs_you" ? "waiting" : status);
 }
 
 /** @param {Status} status */
@@ -50,7 +60,7 @@ export function byStatus(sessions, waiting) {
 
 /** Whether a session is what somebody looks for. @param {Session} session @param {string} words */
 export function matches(session, words) {
-  const text = `${session.title} ${session.cwd} ${session.model ?? ""}`.toLowerCase();
+  const text = `${session.title} ${session.cwd} ${session.model ?? ""} ${session.host_name ?? ""}`.toLowerCase();
   return words
     .toLowerCase()
     .split(/\s+/)

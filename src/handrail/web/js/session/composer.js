@@ -7,6 +7,7 @@
 import { inWords } from "../api.js";
 import { fill, h, HandrailElement, make } from "../dom.js";
 import { clock, now } from "../format.js";
+import { awayWords, isReachable } from "../hosts/words.js";
 import { icon } from "../icons.js";
 import { filesIn, HandrailAttachments } from "./attachments.js";
 import { HandrailCompletions } from "./completions.js";
@@ -102,6 +103,7 @@ export class HandrailComposer extends HandrailElement {
     this.#field.value = String(this.page.drafts.get(this.#draftName) ?? "");
     this.watch(model.state);
     this.watch(this.page.live.me);
+    this.watch(this.page.home.sessions);
     this.hold(this.page.keys.on("interrupt", () => !isClosingSomething() && this.interrupt()));
     this.every(1, () => this.#showStatus());
   }
@@ -143,11 +145,11 @@ export class HandrailComposer extends HandrailElement {
   /** @override */
   render() {
     const state = this.context.model.state.value;
-    const may = this.context.may("approver");
+    const may = this.context.may("approver") && state?.host_state !== "revoked";
     this.#field.disabled = this.#attach.disabled = !may;
-    this.#field.placeholder = placeholder(may, state);
+    this.#field.placeholder = placeholder(this.context.may("approver"), state);
     this.#send.disabled = this.#sending || !may || !(this.#field.value.trim() || this.#attachments.count);
-    this.#stop.hidden = !state?.run || !this.context.may("approver");
+    this.#stop.hidden = !state?.run || !may;
     this.#switches?.show();
     this.#meters?.show();
     this.#showStatus();
@@ -164,21 +166,33 @@ export class HandrailComposer extends HandrailElement {
       !sure && h("kbd", { "aria-hidden": "true" }, "esc"),
     );
     const sending = this.#sending && !state?.run;
-    const words = sending ? sendingWords(state) : statusWords(state);
+    const words = sending ? sendingWords(state) : statusWords(state, this.#waitsForItsCli);
     if (this.#status.dataset.words !== words) {
       this.#status.dataset.words = words;
       fill(
         this.#status,
-        state?.status === "needs_you"
-          ? icon("bell")
-          : (state?.run || sending) && h("span", { class: "spinner", "aria-hidden": "true" }),
+        this.#sign(sending),
         h("span", null, words),
         h("span", { class: "num", "aria-hidden": "true" }),
       );
     }
     this.#status.hidden = !words;
     const time = this.#status.lastElementChild;
-    if (time) time.textContent = state?.run ? clock(now() - state.run.started_at) : "";
+    // How long it has run is not known while its host is away.
+    if (time) time.textContent = state?.run && isReachable(state) ? clock(now() - state.run.started_at) : "";
+  }
+
+  /** @param {boolean} sending */
+  #sign(sending) {
+    const state = this.context.model.state.value;
+    if (!sending && !isReachable(state)) return icon(state?.host_state === "revoked" ? "lock" : "clock");
+    if (!sending && this.#waitsForItsCli) return icon("plug");
+    if (state?.status === "needs_you") return icon("bell");
+    return (state?.run || sending) && h("span", { class: "spinner", "aria-hidden": "true" });
+  }
+
+  get #waitsForItsCli() {
+    return this.page.home.sessions.value.get(this.context.model.id)?.status === "waiting";
   }
 
   #typed() {
@@ -261,18 +275,27 @@ function isClosingSomething() {
 function placeholder(may, state) {
   if (!may) return "You can look at this session; writing needs an approver's token";
   const keys = hasKeyboard() ? "  ⏎ send · ⇧⏎ new line · / commands · @ files" : "";
+  if (state?.host_state === "revoked") return `${state.host_name} was removed from this hub: this can only be read`;
+  if (state?.host_state === "away") return `Message Claude… it can be sent when ${state.host_name} is back`;
   if (state?.run) return `Add to what Claude is doing…${keys}`;
   return `Message Claude…${keys}`;
 }
 
 /** @param {import("../types.js").SessionState | null} state */
 function sendingWords(state) {
+  if (state?.host_state === "away") return `Sending… ${state.host_name} is away, and is given a moment to come back.`;
   return state?.live ? "Sending…" : "Sending… Claude Code is started first.";
 }
 
-/** What goes on, in words. @param {import("../types.js").SessionState | null} state */
-function statusWords(state) {
+/**
+ * What goes on, in words.
+ * @param {import("../types.js").SessionState | null} state
+ * @param {boolean} waits whether it waits for its CLI to dial in
+ */
+function statusWords(state, waits) {
   if (!state) return "";
+  if (!isReachable(state)) return awayWords(state);
+  if (waits) return "Waiting for its Claude Code, which is started elsewhere and dials in here.";
   const retry = typeof state.retry === "string" ? state.retry : "";
   if (retry) return `Trying the API again: ${retry}`;
   if (state.status === "needs_you") return "Waiting for your answer";

@@ -8,6 +8,7 @@
 import { inWords } from "../api.js";
 import { fill, h, HandrailElement } from "../dom.js";
 import { percent, tokens } from "../format.js";
+import { isReachable } from "../hosts/words.js";
 import { icon } from "../icons.js";
 
 const NEARLY_FULL = 0.8;
@@ -51,7 +52,7 @@ export class HandrailContextUse extends HandrailElement {
           : "empty so far",
     );
     fill(this.#bar, meter(share, "Context used"));
-    this.#toggle.hidden = !state?.live;
+    this.#toggle.hidden = !state?.live || !isReachable(state);
   }
 
   async #flip() {

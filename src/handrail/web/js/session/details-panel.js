@@ -7,7 +7,9 @@
 
 import { fill, h, HandrailElement, make, reconcile } from "../dom.js";
 import { clock, duration, money, now, percent, tokens } from "../format.js";
+import { awayWords } from "../hosts/words.js";
 import { icon } from "../icons.js";
+import { onHost } from "../router.js";
 import { HandrailContextUse, meter } from "./context-use.js";
 import { HandrailMcpList } from "./mcp-list.js";
 import { isRunning, stopButton, taskProgress } from "./subagents.js";
@@ -64,12 +66,11 @@ export class HandrailDetails extends HandrailElement {
 
   /** @param {SessionState} state */
   #showFacts(state) {
-    const host = state.owner === "elsewhere" ? "another process" : state.live ? "this machine" : "not running";
     /** @type {[string, import("../types.js").Child][]} */
     const facts = [
       ["Cost", h("span", { class: "num" }, money(state.cost_usd))],
       ["Runs", h("span", { class: "num" }, state.run?.number ?? this.#lastRun(), state.run && [" · ", this.#clock])],
-      ["Runs on", host],
+      ["Runs on", placeOf(state)],
       ["Directory", h("span", { class: "mono" }, state.cwd)],
       ["Worktree", state.worktree && h("span", { class: "mono" }, state.worktree)],
       ["Budget", typeof state.budget === "number" && h("span", { class: "num" }, money(state.budget))],
@@ -123,6 +124,18 @@ export class HandrailDetails extends HandrailElement {
         ),
     });
   }
+}
+
+/** The machine, and whether it runs there. @param {SessionState} state */
+function placeOf(state) {
+  if (state.host_name) {
+    const how = awayWords(state) || (state.live ? "" : "not running");
+    return [
+      h("a", { href: onHost("/sessions", state.host ?? "") }, state.host_name),
+      how && h("span", { class: "quiet-text" }, ` · ${how}`),
+    ];
+  }
+  return state.owner === "elsewhere" ? "another process" : state.live ? "this machine" : "not running";
 }
 
 /**

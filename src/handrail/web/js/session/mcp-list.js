@@ -8,6 +8,7 @@
 import { inWords } from "../api.js";
 import { fill, h, HandrailElement, reconcile } from "../dom.js";
 import { counted } from "../format.js";
+import { isReachable } from "../hosts/words.js";
 import { icon } from "../icons.js";
 
 /** @type {Record<string, { words: string, tone: string }>} */
@@ -53,10 +54,16 @@ export class HandrailMcpList extends HandrailElement {
   /** What the session says of them is older than an answer, but tells when to ask again. */
   #stateChanged() {
     const state = this.context.model.state.value;
-    const names = JSON.stringify([state?.live, state?.mcp]);
-    if (names !== this.#names && state?.live && state.mcp.length > 0) void this.#load();
+    const names = JSON.stringify([this.#canAct, state?.mcp]);
+    if (names !== this.#names && this.#canAct && state?.mcp.length) void this.#load();
     this.#names = names;
     this.update();
+  }
+
+  /** Whether there is a Claude Code that can be asked. */
+  get #canAct() {
+    const state = this.context.model.state.value;
+    return Boolean(state?.live) && isReachable(state);
   }
 
   async #load() {
@@ -71,7 +78,7 @@ export class HandrailMcpList extends HandrailElement {
 
   /** @param {HTMLElement} line @param {McpServer} server */
   #showServer(line, server) {
-    const shape = JSON.stringify(server) + this.context.model.state.value?.live;
+    const shape = JSON.stringify(server) + this.#canAct;
     if (line.dataset.shape === shape) return;
     line.dataset.shape = shape;
     const status = STATUSES[server.status] ?? { words: server.status, tone: "" };
@@ -90,7 +97,7 @@ export class HandrailMcpList extends HandrailElement {
         ),
         server.error && h("span", { class: "mcp-error mono" }, server.error),
       ),
-      this.context.may("owner") && this.context.model.state.value?.live && this.#buttons(server, on),
+      this.context.may("owner") && this.#canAct && this.#buttons(server, on),
     );
   }
 

@@ -8,7 +8,9 @@ import { fill, h, HandrailElement } from "../dom.js";
 import { baseName } from "../format.js";
 import { icon } from "../icons.js";
 import { menuButton } from "../menu.js";
-import { statusOf } from "../session-list/status.js";
+import { hostChip } from "../hosts/host-chip.js";
+import { isReachable } from "../hosts/words.js";
+import { statusShown } from "../session-list/status.js";
 import { rename, sessionMenu } from "./session-menu.js";
 
 export class HandrailSessionHead extends HandrailElement {
@@ -19,10 +21,13 @@ export class HandrailSessionHead extends HandrailElement {
   #title = h("h1", { class: "session-title", ondblclick: () => this.page.may("owner") && void rename(this.#around()) });
   #place = h("span", { class: "session-place quiet-text mono" });
   #status = h("span", { class: "chip session-status" });
+  /** Only while the host is out of reach: else its name is enough. */
+  #away = h("span", { class: "session-away" });
 
   /** @override */
   mount() {
     this.watch(this.context.model.state);
+    this.watch(this.page.home.sessions);
     fill(
       this,
       h(
@@ -31,6 +36,7 @@ export class HandrailSessionHead extends HandrailElement {
         icon("arrow_left"),
       ),
       h("div", { class: "session-names" }, this.#title, this.#place),
+      this.#away,
       this.#status,
       h(
         "button",
@@ -74,13 +80,17 @@ export class HandrailSessionHead extends HandrailElement {
     this.#status.hidden = false;
     this.#title.textContent = state.title || "New session";
     this.#title.title = state.title;
-    this.#place.textContent = [baseName(state.cwd), state.worktree].filter(Boolean).join(" · ");
+    const away = !isReachable(state);
+    this.#place.textContent = [!away && state.host_name, baseName(state.cwd), state.worktree]
+      .filter(Boolean)
+      .join(" · ");
     this.#place.title = state.cwd;
-    const status = statusOf(state.status);
+    fill(this.#away, away && hostChip(state));
+    const status = statusShown(state, this.page.home.sessions.value.get(this.context.model.id));
     this.#status.dataset.tone = status.tone;
     fill(
       this.#status,
-      state.status === "running" ? h("span", { class: "spinner", "aria-hidden": "true" }) : icon(status.icon),
+      status.status === "running" && !away ? h("span", { class: "spinner", "aria-hidden": "true" }) : icon(status.icon),
       h("span", null, status.words),
     );
   }

@@ -8,6 +8,7 @@
 /** @import { Commands } from "./commands.js" */
 
 import { inWords } from "../api.js";
+import { isReachable } from "../hosts/words.js";
 import { sessionPath } from "../router.js";
 import { askForText, confirmThen } from "./dialogs.js";
 import { h } from "../dom.js";
@@ -26,21 +27,22 @@ import { h } from "../dom.js";
 export function sessionMenu(around) {
   const { page, state, find } = around;
   const archived = page.home.sessions.value.get(around.id)?.archived ?? false;
+  const away = isReachable(state) ? "" : `${state?.host_name} is not connected now`;
   /** @type {(MenuItem | false)[]} */
   const items = [
     { words: "Find…", run: find },
     page.may("owner") && { words: "Rename…", run: () => void rename(around) },
     page.may("owner") &&
       (state?.live
-        ? { words: "Stop", hint: "Ends the process; a message starts it again", run: () => void stop(around) }
+        ? { words: "Stop", hint: away || "Ends the process; a message starts it again", run: () => void stop(around) }
         : {
             words: "Resume",
-            hint: "Starts Claude Code again, without a message",
+            hint: away || "Starts Claude Code again, without a message",
             run: () => trying(around, () => around.commands.resume()),
           }),
     page.may("owner") && {
       words: "Fork",
-      hint: "A new session that knows all of this one",
+      hint: away || "A new session that knows all of this one",
       run: () => trying(around, () => fork(around)),
     },
     { words: "Export as Markdown", run: () => download(around, "markdown") },
@@ -67,8 +69,9 @@ export function rename({ commands, state }) {
 }
 
 /** @param {Around} around */
-function stop({ commands, state }) {
-  if (!state?.run) return commands.stop();
+function stop(around) {
+  const { commands, state } = around;
+  if (!state?.run) return trying(around, () => commands.stop());
   return confirmThen({
     title: "Stop this session?",
     body: [
@@ -107,6 +110,7 @@ async function remove({ commands, page, state }) {
         null,
         h("strong", null, state?.title || "This session"),
         " and all its events are deleted for good",
+        state?.host_name ? `, here and on ${state.host_name}` : "",
         state?.live ? ", after its process has been ended" : "",
         ". Files that Claude changed stay as they are.",
       ),

@@ -1,0 +1,376 @@
+"""What a hub can have done on this host: each command, within the limits that the host's owner set."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+
+from handrail.errors import HostRefused, LocalProtocolError, SessionLimit, SessionNotFound
+from handrail.host.limits import HostLimits
+from handrail.host.programs import HubPrograms, ProgramCallbacks
+from handrail.link.wire import Command
+from handrail.policy.answers.encoding import decode_answer
+from handrail.policy.storage.loading import Asked
+from handrail.sessions.abroad import WantedSession
+from handrail.sessions.asks import Actor
+from handrail.sessions.launching import decode_settings
+from handrail.sessions.manager import Manager
+from handrail.sessions.programs import ProgramSpec, attachments_of
+from handrail.sessions.project_files import suggest_files
+from handrail.sessions.roots import RootRefused
+from handrail.sessions.seats import FRONT_ENDS
+from handrail.sessions.session import Session
+from handrail.sessions.sitting import Attachments
+from handrail.store.base import FrameRow, SessionFilter
+
+__all__ = ["METHODS", "Acts", "Further", "Method", "Situation", "live_sessions"]
+
+KindT = TypeVar("KindT")
+Further = Callable[[dict[str, Any]], Awaitable[Any]]
+
+MOST_FRAMES: Final = 1_000
+MOST_FRAME_BYTES: Final = 8 * 1024 * 1024
+MOST_FILES: Final = 200
+MOST_LISTED: Final = 500
+ENDED: Final = ("stopped", "failed")
+RESERVED: Final = frozenset({"subtype", "timeout"})
+
+
+class Situation(Protocol):
+    """What the host is up to."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def draining(self) -> bool:
+        """Whether no session is to be started any more."""
+
+    def set_draining(self, on: bool) -> None:
+        """The hub wants the host to be drained, or to go on."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A command. `ordered` ones of a session are done one after the other; one that `reads` may be done again."""
+
+    do: Callable[[Acts, Command, dict[str, Any]], Awaitable[Any]]
+    ordered: bool = False
+    reads: bool = False
+
+
+async def live_sessions(manager: Manager) -> int:
+    """How many sessions have a Claude Code that runs."""
+    counts = await manager.count(SessionFilter(archived=None, host=""))
+    return sum(number for status, number in counts.items() if status not in ENDED)
+
+
+class Acts:
+    """Does what a hub wants. Each command raises a `HandrailError` if that cannot be, or may not be."""
+
+    def __init__(
+        self,
+        manager: Manager,
+        limits: HostLimits,
+        situation: Situation,
+        *,
+        programs: HubPrograms,
+        further: Mapping[str, Further],
+    ) -> None:
+        self.manager = manager
+        self.limits = limits
+        self.situation = situation
+        self.programs = programs
+        self._further = dict(further)
+        self._becoming_live = asyncio.Lock()
+
+    def method(self, name: str) -> Method:
+        """The command of this name. Raises `LocalProtocolError`."""
+        further = self._further.get(name)
+        if further is not None:
+            return Method(lambda acts, command, params: further(params), reads=True)
+        method = METHODS.get(name)
+        if method is None:
+            raise LocalProtocolError(f"this host knows no command {name!r}: is its Handrail older than the hub's?")
+        return method
+
+    async def do(self, command: Command) -> Any:
+        """Do it; returns what it came to, as plain values."""
+        return await self.method(command.method).do(self, command, _params(command))
+
+    def session(self, command: Command) -> Session:
+        """The session that a command is about."""
+        if not command.session:
+            raise LocalProtocolError(f"the command {command.method} is about a session: say which")
+        return self.manager.session(command.session)
+
+    # ------------------------------------------------------------ beginning
+
+    async def start(self, command: Command, params: dict[str, Any]) -> dict[str, str]:
+        wanted = _converted(params, WantedSession)
+        options = await asyncio.to_thread(self.limits.options, wanted.options)
+        policy = self.limits.asked(wanted.policy)
+        callbacks, attached = self._attached(wanted.program)
+        async with self._one_more():
+            session = await self.manager.start(
+                options,
+                title=wanted.title,
+                policy=policy,
+                budget=wanted.budget or self.limits.budget,
+                worktree=wanted.worktree,
+                on_ask=attached.on_ask,
+                hooks=attached.hooks,
+                tools=attached.tools,
+            )
+        if callbacks is not None:
+            callbacks.session_id = session.id
+        return {"id": session.id}
+
+    async def resume(self, command: Command, params: dict[str, Any]) -> None:
+        session = self.session(command)
+        if await session.is_live():
+            return
+        program = params.get("program")
+        spec = _converted(program, ProgramSpec) if program is not None else None
+        _, attached = self._attached(spec, session.id)
+        changes = await self._changes(params.get("changes"))
+        async with self._again(session):
+            await self.manager.resume(
+                session.id, on_ask=attached.on_ask, hooks=attached.hooks, tools=attached.tools, **changes
+            )
+
+    async def fork(self, command: Command, params: dict[str, Any]) -> dict[str, str]:
+        parent = self.session(command)
+        changes = await self._changes(params.get("changes"))
+        async with self._again(parent):
+            forked = await self.manager.fork(parent.id, title=str(params.get("title") or ""), **changes)
+        return {"id": forked.id}
+
+    async def adoptable(self, command: Command, params: dict[str, Any]) -> list[dict[str, Any]]:
+        cwd = params.get("cwd")
+        kept = await self.manager.adoptable(str(cwd) if cwd else None, unknown_only=True)
+        latest = sorted(kept, key=lambda each: -each.updated_at)
+        roots = self.limits.directories
+        inside = await asyncio.to_thread(lambda: [each for each in latest if roots.contain(each.cwd)])
+        return [
+            {
+                "session_id": each.session_id,
+                "title": each.title,
+                "cwd": each.cwd,
+                "updated_at": each.updated_at,
+                "messages": each.messages,
+                "model": each.model,
+            }
+            for each in inside[:MOST_LISTED]
+        ]
+
+    async def adopt(self, command: Command, params: dict[str, Any]) -> dict[str, str]:
+        wanted = str(params.get("cli_session_id") or "")
+        if not wanted:
+            raise SessionNotFound("say which session of Claude Code's is to be adopted")
+        for each in await self.manager.adoptable():
+            if each.session_id.startswith(wanted):
+                await asyncio.to_thread(self.limits.directory, each.cwd)
+        return {"id": (await self.manager.adopt(wanted)).id}
+
+    def _attached(
+        self, program: ProgramSpec | None, session_id: str = ""
+    ) -> tuple[ProgramCallbacks | None, Attachments]:
+        if program is None:
+            return None, Attachments()
+        callbacks = self.programs.callbacks(program, session_id)
+        return callbacks, attachments_of(program, callbacks)
+
+    async def _changes(self, wanted: Any) -> dict[str, Any]:
+        """What is to be other about a session: options, its policy, its budget."""
+        asked: dict[str, Any] = dict(wanted or {})
+        kept = {name: asked.pop(name) for name in ("policy", "budget") if name in asked}
+        changes = await asyncio.to_thread(self.limits.changes, asked)
+        if kept.get("policy") is not None:
+            changes["policy"] = self.limits.asked(_converted(kept["policy"], Asked))
+        if "budget" in kept:
+            changes["budget"] = kept["budget"]
+        return changes
+
+    @asynccontextmanager
+    async def _one_more(self) -> AsyncGenerator[None, None]:
+        """A session becomes live inside the block, if there is room for it."""
+        if self.situation.draining:
+            raise HostRefused(f"{self.situation.name} is drained for maintenance: it starts no session now")
+        capacity = self.limits.capacity
+        if capacity is None:
+            yield
+            return
+        async with self._becoming_live:  # or two at once would both find the last place
+            if await live_sessions(self.manager) >= capacity:
+                raise SessionLimit(
+                    f"{self.situation.name} runs as many sessions as it may at once ({capacity}): stop one there first"
+                )
+            yield
+
+    @asynccontextmanager
+    async def _again(self, session: Session) -> AsyncGenerator[None, None]:
+        """The same for a session that was there before."""
+        settings = decode_settings((await session.row()).settings)
+        await asyncio.to_thread(self.limits.check_stored, settings)
+        async with self._one_more():
+            yield
+
+    @asynccontextmanager
+    async def _live(self, session: Session) -> AsyncGenerator[None, None]:
+        """The session may be resumed inside the block, unless it is live."""
+        if await session.is_live():
+            yield
+        else:
+            async with self._again(session):
+                yield
+
+    # ------------------------------------------------------------ what people do with a session
+
+    async def send(self, command: Command, params: dict[str, Any]) -> str:
+        session, uuid = self.session(command), params.get("uuid")
+        async with self._live(session):
+            return await session.send(params.get("content"), actor=_actor(command), uuid=uuid)
+
+    async def decide(self, command: Command, params: dict[str, Any]) -> None:
+        answer = decode_answer(params.get("answer"))
+        await asyncio.to_thread(self.limits.check_answer, answer)
+        await self.session(command).decide(
+            str(params.get("ask_id")), answer, actor=_actor(command), digest=params.get("digest")
+        )
+
+    async def answer_lost(self, command: Command, params: dict[str, Any]) -> None:
+        answer, session = decode_answer(params.get("answer")), self.session(command)
+        await asyncio.to_thread(self.limits.check_answer, answer)
+        async with self._live(session):
+            await session.decide(
+                str(params.get("ask_id")), answer, actor=_actor(command), digest=params.get("digest"), resume=True
+            )
+
+    async def interrupt(self, command: Command, params: dict[str, Any]) -> None:
+        await self.session(command).interrupt()
+
+    async def stop(self, command: Command, params: dict[str, Any]) -> None:
+        await self.session(command).stop()
+
+    async def control(self, command: Command, params: dict[str, Any]) -> dict[str, Any]:
+        subtype, fields = str(params.get("subtype")), dict(params.get("fields") or {})
+        if RESERVED & fields.keys():
+            raise LocalProtocolError(f"a control request has no field {min(RESERVED & fields.keys())!r}")
+        self.limits.check_request(subtype, fields)
+        return await self.session(command).control(subtype, **fields)
+
+    async def set_permission_mode(self, command: Command, params: dict[str, Any]) -> None:
+        mode = str(params.get("mode"))
+        self.limits.check_mode(mode)
+        await self.session(command).set_permission_mode(mode)
+
+    async def set_model(self, command: Command, params: dict[str, Any]) -> None:
+        await self.session(command).set_model(params.get("model"))
+
+    async def rename(self, command: Command, params: dict[str, Any]) -> None:
+        await self.session(command).rename(str(params.get("title") or ""), actor=_actor(command))
+
+    async def change(self, command: Command, params: dict[str, Any]) -> None:
+        session = self.session(command)
+        await session.row()
+        if (title := params.get("title")) is not None:
+            await session.rename(str(title), actor=_actor(command))
+        if (archived := params.get("archived")) is not None:
+            await session.archive(bool(archived))
+
+    async def delete(self, command: Command, params: dict[str, Any]) -> None:
+        await self.session(command).delete()
+
+    # ------------------------------------------------------------ looking
+
+    async def frames(self, command: Command, params: dict[str, Any]) -> list[FrameRow]:
+        limit = min(MOST_FRAMES, max(1, int(params.get("limit") or MOST_FRAMES)))
+        session = self.session(command)
+        found = await self.manager.store.frames(session.id, after=int(params.get("after") or 0), limit=limit)
+        return _no_longer_than(found, MOST_FRAME_BYTES)
+
+    async def files(self, command: Command, params: dict[str, Any]) -> dict[str, Any]:
+        row = await self.session(command).row()
+        limit = min(MOST_FILES, max(1, int(params.get("limit") or 50)))
+        found = await suggest_files(row.cwd, str(params.get("q") or ""), limit=limit)
+        return {"items": msgspec.to_builtins(found)}
+
+    async def directories(self, command: Command, params: dict[str, Any]) -> dict[str, Any]:
+        roots = self.limits.directories
+        asked, hidden = str(params.get("path") or roots.paths[0]), bool(params.get("hidden"))
+        try:
+            listing = await asyncio.to_thread(roots.listing, asked, hidden=hidden)
+        except RootRefused as error:
+            raise HostRefused(str(error)) from None
+        is_root = listing.path in roots.paths
+        return {
+            "path": listing.path,
+            "parent": None if is_root else listing.path.rpartition("/")[0] or "/",
+            "root": is_root,
+            "items": msgspec.to_builtins(listing.directories),
+            "left_out": listing.left_out,
+            "roots": list(roots.paths),
+        }
+
+    async def drain(self, command: Command, params: dict[str, Any]) -> None:
+        self.situation.set_draining(bool(params.get("on", True)))
+
+
+METHODS: Final[Mapping[str, Method]] = {
+    "start": Method(Acts.start),
+    "resume": Method(Acts.resume, ordered=True),
+    "fork": Method(Acts.fork),
+    "adoptable": Method(Acts.adoptable, reads=True),
+    "adopt": Method(Acts.adopt),
+    "send": Method(Acts.send, ordered=True),
+    "decide": Method(Acts.decide),
+    "answer_lost": Method(Acts.answer_lost, ordered=True),
+    "interrupt": Method(Acts.interrupt),
+    "stop": Method(Acts.stop),
+    "control": Method(Acts.control),
+    "set_permission_mode": Method(Acts.set_permission_mode, ordered=True),
+    "set_model": Method(Acts.set_model, ordered=True),
+    "rename": Method(Acts.rename, ordered=True),
+    "change": Method(Acts.change, ordered=True),
+    "delete": Method(Acts.delete, ordered=True),
+    "frames": Method(Acts.frames, reads=True),
+    "files": Method(Acts.files, reads=True),
+    "directories": Method(Acts.directories, reads=True),
+    "drain": Method(Acts.drain, reads=True),
+}
+"""Every command. Those that end something do not wait for what was begun before."""
+
+
+def _params(command: Command) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(command.params, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise LocalProtocolError(f"the command {command.method} cannot be read: {error}") from None
+
+
+def _converted(value: Any, kind: type[KindT]) -> KindT:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise LocalProtocolError(f"this is no {kind.__name__}: {error}") from None
+
+
+def _actor(command: Command) -> Actor:
+    """Who does it, as the hub says. No process of this machine does."""
+    surface = command.surface if command.surface in FRONT_ENDS else "api"
+    return Actor(command.actor or "hub", surface)
+
+
+def _no_longer_than(frames: list[FrameRow], size: int) -> list[FrameRow]:
+    """The first frames, at least one, that are together no longer."""
+    for number, frame in enumerate(frames):
+        size -= len(frame.line)
+        if size < 0:
+            return frames[: max(1, number)]
+    return frames

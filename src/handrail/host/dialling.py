@@ -1,0 +1,109 @@
+"""The way to the hub: its address, and how to get there safely; and how long to wait before the next try."""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+import ssl
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+
+from handrail.errors import ConfigError
+from handrail.link.wire import LINK_PATH, LONGEST_PARCEL
+
+__all__ = ["Backoff", "dial", "http_address", "is_loopback", "link_address", "problem_detail"]
+
+OPEN_SECONDS: Final = 20.0
+CLOSE_SECONDS: Final = 5.0
+PING_EVERY: Final = 10.0
+PING_SECONDS: Final = 20.0
+LONGEST_WAIT: Final = 30.0
+
+_SECURE: Final = {"https": True, "wss": True, "http": False, "ws": False}
+
+
+class Backoff:
+    """How long to wait before the next try: twice as long each time, never quite the same, at most 30 seconds."""
+
+    def __init__(self, *, pick: Callable[[], float] = random.random) -> None:
+        self._pick = pick
+        self._tries = 0
+
+    def next(self) -> float:
+        """The next wait, in seconds. Hosts that lost their hub together do not come back together."""
+        longest = min(LONGEST_WAIT, 2.0**self._tries)
+        self._tries = min(self._tries + 1, 10)
+        return longest * (0.5 + self._pick() / 2)
+
+    def reset(self) -> None:
+        """It worked."""
+        self._tries = 0
+
+
+def http_address(hub: str) -> str:
+    """The hub's address for requests. Raises `ConfigError` for one that is none, or that is not safe to use."""
+    return _address(hub, "https", "http", "")
+
+
+def link_address(hub: str) -> str:
+    """The hub's address for the link. Raises `ConfigError` for one that is none, or that is not safe to use."""
+    return _address(hub, "wss", "ws", LINK_PATH)
+
+
+def _address(hub: str, secure: str, plain: str, path: str) -> str:
+    try:
+        parts = urlsplit(hub.strip())
+        host = parts.hostname or ""
+        _ = parts.port
+    except ValueError:
+        host = ""
+        parts = urlsplit("")
+    if parts.scheme not in _SECURE or not host or parts.username is not None or parts.query or parts.fragment:
+        raise ConfigError(f"{hub!r} is not the address of a hub: give one such as https://hub.example.com")
+    is_secure = _SECURE[parts.scheme]
+    if not is_secure and not is_loopback(host):
+        raise ConfigError(
+            f"the hub at {host} must be reached through TLS (https://…): what is sent could be read on the way"
+        )
+    return urlunsplit((secure if is_secure else plain, parts.netloc, parts.path.rstrip("/") + path, "", ""))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or number means this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def problem_detail(body: bytes) -> str:
+    """What a hub says of a request that it refused; empty if that is not said as hubs do."""
+    try:
+        return str(msgspec.json.decode(body, type=dict[str, Any]).get("detail") or "")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+
+
+async def dial(hub: str, key: str, *, tls: ssl.SSLContext | None = None) -> ClientConnection:
+    """Connect. The hub's certificate is verified; `tls` says how, if not as the system does.
+
+    Raises what `websockets` raises: `OSError`, `TimeoutError` or a `WebSocketException`.
+    """
+    address = link_address(hub)
+    here = is_loopback(urlsplit(address).hostname or "")
+    return await connect(
+        address,
+        ssl=(tls or ssl.create_default_context()) if address.startswith("wss:") else None,
+        additional_headers={"Authorization": f"Bearer {key}"},
+        compression=None if here else "deflate",  # on one machine it costs more than it saves
+        proxy=None if here else True,
+        max_size=LONGEST_PARCEL,
+        open_timeout=OPEN_SECONDS,
+        close_timeout=CLOSE_SECONDS,
+        ping_interval=PING_EVERY,
+        ping_timeout=PING_SECONDS,
+    )

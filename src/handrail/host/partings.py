@@ -1,0 +1,78 @@
+"""Why there is no connection to the hub, in words, and whether it is worth trying again."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from dataclasses import dataclass
+from enum import IntEnum
+
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from handrail.host.dialling import problem_detail
+
+__all__ = ["Closing", "Parting", "cut_off", "turned_away", "words_of"]
+
+NOT_A_HUB = frozenset({403, 404, 405, 421})
+"""What is answered at an address where no hub takes hosts, or not under this name."""
+
+
+class Closing(IntEnum):
+    """Why the hub, or the host, closes a connection."""
+
+    NOT_UNDERSTOOD = 4400
+    REVOKED = 4401
+    CONFLICT = 4409
+    OTHER_VERSION = 4426
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Why there is no connection. A `hopeless` one need not be tried again soon; a `final` one never."""
+
+    text: str
+    hopeless: bool = False
+    final: bool = False
+
+
+def turned_away(hub: str, error: InvalidStatus) -> Parting:
+    """The hub, or whatever answers in its place, did not open a connection."""
+    status, detail = error.response.status_code, problem_detail(bytes(error.response.body or b""))
+    if status == 401:
+        return _unknown(hub)
+    if status in NOT_A_HUB:
+        words = detail or f"it answered with {status}; check the address, and the hub's version"
+        return Parting(f"what answers at {hub} takes no hosts: {words}", hopeless=True)
+    return Parting(f"{hub} answered with {status}" + (f": {detail}" if detail else ""))
+
+
+def cut_off(hub: str, name: str, error: ConnectionClosed, *, is_new: bool) -> Parting:
+    """The connection ended. Only a host that `is_new` gives up over something that may pass: others have sessions."""
+    code, reason = (error.rcvd.code, error.rcvd.reason) if error.rcvd is not None else (0, "")
+    match code:
+        case Closing.REVOKED:
+            return _unknown(hub)
+        case Closing.CONFLICT:
+            words = f"another agent is connected with the key of {name}: end that one, or enrol this machine anew"
+            return Parting(words, hopeless=True, final=is_new)
+        case Closing.OTHER_VERSION:
+            words = f"the hub does not work with this version of Handrail ({reason}): upgrade the older one"
+            return Parting(words, hopeless=True, final=is_new)
+        case Closing.NOT_UNDERSTOOD:
+            return Parting(f"the hub did not understand this host: {reason}", hopeless=True)
+    return Parting(f"the connection was lost: {reason or words_of(error)}")
+
+
+def words_of(error: BaseException) -> str:
+    """What an error says, as people say it, or at least what it is called."""
+    if isinstance(error, OSError) and error.errno is not None and not isinstance(error, ssl.SSLError):
+        return os.strerror(error.errno)
+    return str(error) or type(error).__name__
+
+
+def _unknown(hub: str) -> Parting:
+    return Parting(
+        f"the hub at {hub} does not know this host any more: enrol it again with a new code "
+        "(`handrail host enrol` on the hub)",
+        final=True,
+    )

@@ -1,0 +1,69 @@
+"""Looks at what a host sends before anything of it is stored: a page with something wrong in it closes the link.
+
+Whoever reads a copy trusts its rows as those of a journal of this machine: what is no JSON, or says another number than
+its row, would break the pages of people who look at other sessions too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from handrail.errors import HandrailError, LocalProtocolError
+from handrail.sessions.launching import decode_settings
+from handrail.store.base import CopyPage, EventRow
+
+__all__ = ["check_page", "check_session_id"]
+
+_ID: Final = re.compile(r"[A-Za-z0-9_-]{4,64}", re.ASCII)
+
+
+class _Numbered(msgspec.Struct):
+    """What an event must say of itself."""
+
+    type: str
+    seq: int
+
+
+_event_decoder = msgspec.json.Decoder(_Numbered)
+_object_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+def check_session_id(session_id: str) -> None:
+    """Raise `LocalProtocolError` for what cannot be the id of a session."""
+    if not _ID.fullmatch(session_id):
+        raise LocalProtocolError(f"{session_id[:80]!r} is no id of a session")
+
+
+def check_page(page: CopyPage) -> None:
+    """Raise `LocalProtocolError` if something in the page is not what its rows say."""
+    check_session_id(page.session.id)
+    try:
+        decode_settings(page.session.settings)
+        for event in page.events:
+            _check_event(event)
+        for ask in page.asks:
+            _object_decoder.decode(ask.body)
+            if ask.session_id != page.session.id:
+                raise LocalProtocolError(f"an ask of session {ask.session_id} is among those of {page.session.id}")
+            if ask.answer is not None:
+                _check_json(ask.answer)
+        for message in page.messages:
+            _check_json(message.content)
+    except (msgspec.MsgspecError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise LocalProtocolError(f"the page of session {page.session.id} cannot be read: {error}") from error
+    except HandrailError as error:
+        raise LocalProtocolError(f"the page of session {page.session.id} cannot be used: {error}") from error
+
+
+def _check_event(row: EventRow) -> None:
+    row.body.decode()  # it is sent on as it is, as text
+    found = _event_decoder.decode(row.body)
+    if found.seq != row.seq or found.type != row.type:
+        raise LocalProtocolError(f"event {row.seq} ({row.type}) says that it is {found.seq} ({found.type})")
+
+
+def _check_json(content: bytes) -> None:
+    msgspec.json.decode(content)

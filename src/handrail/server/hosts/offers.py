@@ -1,0 +1,92 @@
+"""Compares the journals that a host has with the copies here, and says from where on they are to be sent."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+from handrail.errors import HandrailError
+from handrail.link import wire
+from handrail.server.hosts.checking import check_session_id
+from handrail.server.hosts.copies import Copies
+from handrail.store.base import CopyHead, SessionFilter
+
+__all__ = ["Offers"]
+
+logger = logging.getLogger("handrail.hosts")
+
+EVERY_SESSION: Final = 100_000
+GONE: Final = "stopped"
+"""The status of a session that its host does not have any more."""
+
+
+class Offers:
+    """What one host has, as far as it was said over one link. `is_removed` says whether the host with an id is."""
+
+    def __init__(self, copies: Copies, *, is_removed: Callable[[str], bool]) -> None:
+        self._copies = copies
+        self._store = copies.manager.store
+        self._is_removed = is_removed
+        self._copied: dict[str, CopyHead] | None = None
+        self._offered: set[str] = set()
+
+    async def take(self, offer: wire.Offer) -> None:
+        """The host says where its journals stand; it is answered where the copies do."""
+        for head in offer.heads:
+            check_session_id(head.session_id)
+        if self._copied is None:
+            self._copied = await self._look()
+        heads = [await self._answer(head, self._copied) for head in offer.heads]
+        if heads:
+            self._copies.send(wire.Have(heads=heads))
+        if offer.done:
+            await self._end_the_lost(self._copied)
+
+    async def _look(self) -> dict[str, CopyHead]:
+        """What is copied; and what is live, as far as is known, can be followed from now on."""
+        host = self._copies.host.id
+        for row in await self._store.list_sessions(SessionFilter(archived=None, host=host), limit=EVERY_SESSION):
+            if row.owner is not None:
+                self._copies.feed(row.id).begin(row.last_seq)
+        return {head.session_id: head for head in await self._store.copied(host)}
+
+    async def _answer(self, offered: CopyHead, copied: dict[str, CopyHead]) -> CopyHead:
+        name = offered.session_id
+        self._offered.add(name)
+        copy = copied.get(name)
+        if copy is None:
+            await self._make_room(name)
+        elif copy.has_other_past(offered) and not self._copies.has_come(name):
+            await self._copies.set_aside(name, f"before {self._copies.host.name} lost its journal")
+            copy = None
+        return copy or CopyHead(session_id=name, fence=0, last_seq=0)
+
+    async def _make_room(self, session_id: str) -> None:
+        """A session that was copied from a host that is revoked may have come back with another one."""
+        row = await self._store.get_session(session_id)
+        if row is None or row.host == self._copies.host.id:
+            return
+        if row.host and self._is_removed(row.host):
+            await self._copies.set_aside(session_id, "of a host that was removed")
+        else:
+            logger.warning(
+                "%s offers session %s, which is not its own: it is not copied", self._copies.host.name, session_id[:8]
+            )
+
+    async def _end_the_lost(self, copied: dict[str, CopyHead]) -> None:
+        """Copies of sessions that the host does not have any more stay as they are, and claim nothing."""
+        for session_id in copied.keys() - self._offered:
+            if self._copies.has_come(session_id):
+                continue
+            row = await self._store.get_session(session_id)
+            if row is None or (row.owner is None and row.status == GONE):
+                continue
+            try:
+                await self._store.end_copy(session_id, status=GONE, at=time.time())
+            except HandrailError as error:
+                logger.warning("the copy of session %s cannot be brought to an end: %s", session_id[:8], error)
+                continue
+            self._copies.feed(session_id).rest()
+            await self._copies.on_loss(session_id, f"{self._copies.host.name} does not have it any more")

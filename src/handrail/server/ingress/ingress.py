@@ -1,0 +1,250 @@
+"""Where Claude Codes dial in: shows each to its seat, and turns away those that have none.
+
+A session whose CLI is expected has a row and a token, and no engine. It is seated when that dials in: the first time,
+after it was away for too long, or after the hub itself was; it may know more of the conversation than we do then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from handrail.errors import HandrailError, SessionBusy, SessionLimit, StoreError
+from handrail.server.auth.bodies import LARGEST_POSTED
+from handrail.server.auth.rate_limit import RateLimit
+from handrail.server.auth.refusing import refuse
+from handrail.server.auth.secret_words import hashed
+from handrail.server.auth.tokens import Tokens
+from handrail.server.ingress.passes import Passes, shown_token
+from handrail.server.ingress.sockets import AsgiSocket
+from handrail.server.problems import Problem, problem_of
+from handrail.sessions.dialled_in import link_again
+from handrail.sessions.manager import Manager
+from handrail.store.base import SessionRow
+from handrail.transports.ingress.posting import events_of
+from handrail.transports.ingress.sockets import RETRY, STOP
+from handrail.transports.ingress.transport import IngressTransport
+
+__all__ = ["POSTS_PATH", "SOCKET_PATH", "Ingress"]
+
+logger = logging.getLogger("handrail.server.ingress")
+
+SOCKET_PATH: Final = "/v1/session_ingress/ws/{session}"
+POSTS_PATH: Final = "/v1/session_ingress/session/{session}/events"
+TURNED_AWAY_FOR: Final = 60.0
+"""For how many seconds a CLI that was told to end is not seated again: 2.1.37 dials again all the same."""
+REMEMBERED: Final = 1_000
+LAST_ID: Final = "x-last-request-id"
+
+
+class Ingress:
+    """The seats of the Claude Codes that dial in. Used with `async with`."""
+
+    def __init__(self, manager: Manager, tokens: Tokens, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.passes = Passes(tokens)
+        self._manager = manager
+        self._store = manager.store
+        self._clock = clock
+        self._seats: dict[str, IngressTransport] = {}
+        self._tokens_of: dict[str, str] = {}
+        """The token that each seat was taken with: session → token's id."""
+        self._told: dict[str, float] = {}
+        """Who was told to end, and when: sessions, and hashes of tokens that are no good."""
+        self._taking = asyncio.Lock()
+        self._work: set[asyncio.Task[None]] = set()
+        self._wrong_tokens = RateLimit(each=60, in_all=600)
+        self._stopping = False
+
+    async def __aenter__(self) -> Ingress:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    def routes(self) -> list[BaseRoute]:
+        """The addresses of the protocol."""
+        return [
+            WebSocketRoute(SOCKET_PATH, self.serve),
+            Route(POSTS_PATH, _Posts(self), methods=["POST"]),
+        ]
+
+    def is_connected(self, session_id: str) -> bool:
+        """Whether the CLI of a session has a socket now."""
+        seat = self._seats.get(session_id)
+        return seat is not None and seat.is_here
+
+    def close_token(self, token_id: str) -> None:
+        """A token is not valid any more: the CLI that has it is told to end."""
+        for session_id, taken_with in list(self._tokens_of.items()):
+            seat = self._seats.get(session_id)
+            if taken_with == token_id and seat is not None:
+                logger.warning("the token of session %s was revoked: its Claude Code is told to end", session_id[:8])
+                seat.around.notice("the token of this session was revoked: Claude Code was told to end")
+                self._start(seat.close())
+
+    async def stop(self) -> None:
+        """Let the CLIs dial in again later. Idempotent."""
+        self._stopping = True
+        for seat in list(self._seats.values()):
+            seat.parting = RETRY
+            await seat.hang_up(RETRY, "the hub stops: dial in again")
+        for task in self._work:
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
+
+    # ------------------------------------------------------------ sockets
+
+    async def serve(self, websocket: WebSocket) -> None:
+        """Serve the socket of a CLI to its end."""
+        session_id = websocket.path_params["session"]
+        token = await self._admitted(websocket, session_id)
+        if token is None:
+            return
+        last = websocket.headers.get(LAST_ID)
+        seat = await self._seat_for(session_id, token, last)
+        if isinstance(seat, IngressTransport):
+            socket = AsgiSocket(websocket)
+            await socket.accept(longest=LARGEST_POSTED)
+            logger.info("the Claude Code of session %s has dialled in", session_id[:8])
+            await seat.serve(socket, last_request_id=last)
+        else:
+            await self._turn_away(websocket, session_id, *seat)
+
+    async def _admitted(self, websocket: WebSocket, session_id: str) -> str | None:
+        """The id of the token that was shown; None if the socket was turned away."""
+        address = websocket.client.host if websocket.client else ""
+        secret = shown_token(websocket.headers.get("authorization"))
+        try:
+            row = await self.passes.holder(session_id, secret) if secret is not None else None
+        except StoreError as error:
+            logger.warning("nobody can be let in now: %s", error)
+            await _accept_and_close(websocket, RETRY, "tokens cannot be looked up now: dial again")
+            return None
+        if row is not None:
+            return row.id
+        if self._wrong_tokens.take(address) == 0:
+            logger.warning("a Claude Code for session %s was refused: its token is not good for that", session_id[:8])
+        if secret is None:
+            await refuse(websocket.scope, websocket.send, _UNKNOWN)
+        else:
+            await self._turn_away(websocket, hashed(secret), STOP, "the token is not valid for this session")
+        return None
+
+    async def _turn_away(self, websocket: WebSocket, who: str, code: int, reason: str) -> None:
+        """Close a socket with a code; or refuse it, if `who` was told to end and dials all the same.
+
+        From 2.1.52 on a CLI ends when it gets the code, and some of those dial again if they are refused; 2.1.37 minds
+        no code, and ends when it is refused.
+        """
+        if code != STOP or not self._was_told(who):
+            if code == STOP:
+                self._tell(who)
+            await _accept_and_close(websocket, code, reason)
+        else:
+            await refuse(websocket.scope, websocket.send, Problem("not_authenticated", reason))
+
+    def _was_told(self, who: str) -> bool:
+        return self._clock() - self._told.get(who, -TURNED_AWAY_FOR) < TURNED_AWAY_FOR
+
+    def _tell(self, who: str) -> None:
+        self._told.pop(who, None)
+        self._told[who] = self._clock()
+        while len(self._told) > REMEMBERED:
+            del self._told[next(iter(self._told))]
+
+    async def _seat_for(self, session_id: str, token_id: str, last: str | None) -> IngressTransport | tuple[int, str]:
+        """The seat of a session's CLI, or with which code and words to turn it away."""
+        async with self._taking:
+            if self._stopping:
+                return RETRY, "the hub stops: dial in again"
+            seat = self._seats.get(session_id)
+            if seat is not None and not seat.over.is_set():
+                return seat
+            if last is not None and self._was_told(session_id):
+                return STOP, "the session was stopped"
+            row = await self._store.get_session(session_id)
+            if row is None or row.host:
+                return STOP, "there is no such session any more"
+            return await self._take_seat(row, token_id)
+
+    async def _take_seat(self, row: SessionRow, token_id: str) -> IngressTransport:
+        seat = IngressTransport(await link_again(self._store, row))
+        self._seats[row.id] = seat
+        self._tokens_of[row.id] = token_id
+        self._start(self._sit(row.id, seat))
+        return seat
+
+    async def _sit(self, session_id: str, seat: IngressTransport) -> None:
+        """Make the session live, and wait until it is not any more."""
+        try:
+            await self._manager.receive(session_id, seat)
+            await seat.over.wait()
+            if seat.was_closed and seat.parting == STOP:
+                self._tell(session_id)
+        except HandrailError as error:
+            logger.warning("session %s could not be seated: %s", session_id[:8], error)
+            seat.parting = RETRY if isinstance(error, StoreError | SessionLimit | SessionBusy) else STOP
+            await seat.close()
+        finally:
+            if self._seats.get(session_id) is seat:
+                del self._seats[session_id]
+                del self._tokens_of[session_id]
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    # ------------------------------------------------------------ POSTs
+
+    async def seat_of_post(self, session_id: str, authorization: str | None) -> IngressTransport:
+        """The seat of whoever posts. Raises `Problem`, which tells the CLI to try again where that may help."""
+        secret = shown_token(authorization)
+        if secret is None or await self.passes.holder(session_id, secret) is None:
+            raise _UNKNOWN
+        seat = self._seats.get(session_id)
+        if seat is None or seat.over.is_set() or self._stopping:
+            raise Problem("stopping", "the session is not seated: dial in, then post again")
+        return seat
+
+
+_UNKNOWN = Problem("not_authenticated", "show the token of this session in the header `Authorization: Bearer …`")
+
+
+async def _accept_and_close(websocket: WebSocket, code: int, reason: str) -> None:
+    with suppress(OSError, RuntimeError):
+        await websocket.accept()
+        await websocket.close(code, reason)
+
+
+class _Posts:
+    """Takes what CLIs post. The answer is on its way before anything that follows from it."""
+
+    def __init__(self, ingress: Ingress) -> None:
+        self._ingress = ingress
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            seat = await self._ingress.seat_of_post(
+                request.path_params["session"], request.headers.get("authorization")
+            )
+            events = events_of(await request.body())
+            if events is None:
+                raise Problem("bad_request", 'the body must be {"events": […]}')
+            async with seat.posted(events):
+                await Response(b"{}", media_type="application/json")(scope, receive, send)
+        except HandrailError as error:
+            told = problem_of(error)
+            logger.warning("a POST to %s was refused: %s", request.url.path, error)
+            await Response(told.content, told.status, headers=dict(told.headers))(scope, receive, send)
