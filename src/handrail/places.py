@@ -48,7 +48,8 @@ class Places(msgspec.Struct, frozen=True):
     @property
     def all(self) -> tuple[str, ...]:
         """Every directory."""
-        return (self.config, self.state, self.cache, self.runtime)
+        own = (self.config, self.state, self.cache, self.runtime)
+        return (*own, self.decided) if self.decided else own
 
     @property
     def config_file(self) -> str:

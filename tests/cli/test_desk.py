@@ -14,9 +14,10 @@ from handrail.cli.asking.desk import AskDesk
 from handrail.cli.asking.outcomes import answered_elsewhere, what_was_asked
 from handrail.cli.keyboard.keyboard import PromptInterrupted
 from handrail.cli.showing.style import DONE
-from handrail.errors import AlreadyDecided, StaleDigest, UnfitAnswer
+from handrail.errors import AlreadyDecided, HostAway, StaleDigest, UnfitAnswer
 from handrail.events.model import AskClosed, AskOpened
 from handrail.protocol.asks import Allow, Ask, Deny
+from handrail.remote.errors import HubUnreachable
 from handrail.sessions.ask_records import ask_record
 from handrail.sessions.asks import AnyAnswer
 
@@ -74,8 +75,11 @@ class Session:
     def __init__(self) -> None:
         self.decided: list[tuple[str, AnyAnswer, str]] = []
         self.refuses: Exception | None = None
+        self.slow: asyncio.Event | None = None
 
     async def decide(self, ask_id: str, answer: AnyAnswer, digest: str) -> None:
+        if self.slow is not None:
+            await self.slow.wait()
         if self.refuses is not None:
             refusal, self.refuses = self.refuses, None
             raise refusal
@@ -213,6 +217,51 @@ async def test_an_answer_that_does_not_fit_is_asked_for_again() -> None:
         await made.settle()
         assert "the age is missing" in made.front.notices[0]
         assert len(made.person.shown) == 2
+
+
+@pytest.mark.parametrize("trouble", [HubUnreachable("there is no hub at here"), HostAway("box is away")])
+async def test_an_answer_that_could_not_be_sent_is_said_and_asked_for_again(trouble: Exception) -> None:
+    async with scene(Person()) as made:
+        made.session.refuses = trouble
+        made.desk.opened(opened(1))
+        await made.settle()
+        made.person.say(Allow())
+        await made.settle()
+        assert made.front.notices == [f"your answer was not taken, and the ask waits: {trouble}"]
+        assert (made.front.count, len(made.person.shown)) == (1, 2)
+        made.person.say(Allow())
+        await made.settle()
+        assert made.session.decided == [("r1", Allow(), "d")]
+
+
+async def test_an_answer_that_could_not_be_sent_to_what_is_over_is_not_asked_for_again() -> None:
+    async with scene(Person()) as made:
+        made.session.slow = asyncio.Event()
+        made.session.refuses = HubUnreachable("gone")
+        made.desk.opened(opened(1))
+        await made.settle()
+        made.person.say(Allow())
+        await made.settle()
+        made.desk.closed(AskClosed(ask_id="r1", outcome="decided", answer={"type": "allow"}, by="me"))
+        made.session.slow.set()
+        await made.settle()
+        assert (made.front.notices, made.front.count, len(made.person.shown)) == ([], 0, 1)
+
+
+async def test_an_answer_that_takes_long_to_arrive_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handrail.cli.asking.desk.PROMPT_SECONDS", 0.01)
+    async with scene(Person()) as made:
+        made.session.slow = asyncio.Event()
+        made.desk.opened(opened(1))
+        await made.settle()
+        made.person.say(Allow())
+        async with asyncio.timeout(10):
+            while not made.front.notices:
+                await asyncio.sleep(0.005)
+        assert made.front.notices == ["your answer has not arrived yet: it is tried again for a while"]
+        made.session.slow.set()
+        await made.settle()
+        assert made.session.decided == [("r1", Allow(), "d")]
 
 
 @pytest.mark.parametrize("answer", [PromptInterrupted(), Deny("no", interrupt=True)])

@@ -159,6 +159,51 @@ def test_directories_of_an_answer_are_inside_the_roots(tmp_path: Path) -> None:
         bounds.check_answer(Allow(updated_permissions=[{"type": "addDirectories", "directories": ["/"]}]))
 
 
+RULE = {"rules": [{"toolName": "Bash", "ruleContent": "make"}], "behavior": "allow"}
+
+
+@pytest.mark.parametrize("destination", ["session", "localSettings", "projectSettings"])
+def test_always_may_mean_the_session_or_its_project(tmp_path: Path, destination: str) -> None:
+    update = {"type": "addRules", "destination": destination, **RULE}
+    limits(tmp_path).check_answer(Allow(updated_permissions=[update]))
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {"type": "addRules", "destination": "userSettings", **RULE},
+        {"type": "setMode", "mode": "default", "destination": "userSettings"},
+        {"type": "removeRules", "destination": "localSettings", **RULE, "behavior": "deny"},
+        {"type": "replaceRules", "destination": "projectSettings", **RULE},
+        {"type": "setMode", "mode": ["bypassPermissions"]},
+        {"type": "addDirectories", "directories": "/"},
+        {"type": "runCommand"},
+        "setMode",
+    ],
+)
+def test_an_answer_changes_nothing_of_the_rest_of_the_machine(tmp_path: Path, update: Any) -> None:
+    with pytest.raises(HostRefused):
+        limits(tmp_path).check_answer(Allow(updated_permissions=[update]))
+
+
+def test_a_plan_that_is_approved_without_a_mode_has_the_same_ceiling(tmp_path: Path) -> None:
+    for answer in (ApprovePlan(), ApproveInFreshContext()):
+        limits(tmp_path).check_answer(answer)
+        with pytest.raises(HostRefused, match="acceptEdits"):
+            limits(tmp_path, profiles=("careful", "readonly")).check_answer(answer)
+
+
+def test_a_session_is_not_initialized_anew(tmp_path: Path) -> None:
+    limits(tmp_path).check_request("initialize", {})
+    with pytest.raises(HostRefused, match="with hooks"):
+        limits(tmp_path).check_request("initialize", {"hooks": {}})
+
+
+def test_servers_that_the_owner_left_out_stay_out(tmp_path: Path) -> None:
+    bounds = limits(tmp_path, defaults=Options(strict_mcp_config=True))
+    assert bounds.options({"strict_mcp_config": False}).strict_mcp_config
+
+
 @pytest.mark.parametrize("request_name", sorted(REFUSED_REQUESTS))
 def test_requests_that_are_refused_say_why(tmp_path: Path, request_name: str) -> None:
     with pytest.raises(HostRefused, match=f"request {request_name} on a host: "):

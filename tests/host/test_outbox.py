@@ -95,6 +95,49 @@ async def test_turns_are_given_in_order_and_only_while_there_is_room(monkeypatch
     running.cancel()
 
 
+async def test_turns_come_at_once_after_a_silence_and_then_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BETWEEN_TURNS", 3600.0)
+    outbox, socket = Outbox(), Socket()
+    running = asyncio.ensure_future(outbox.run(socket.send))
+
+    async def send(session: str) -> None:
+        async with outbox.turn(100):
+            outbox.put(page(session))
+
+    await asyncio.wait_for(send("a"), 5)
+    await eventually(lambda: len(socket.parcels) == 1)
+    later = [asyncio.ensure_future(send(name)) for name in ("b", "c")]
+    outbox.put(wire.Reply(id="1"))
+    await eventually(lambda: len(socket.parcels) == 2)  # what somebody waits for goes by itself
+    assert not any(task.done() for task in later)
+    outbox._on_time()
+    await asyncio.wait_for(asyncio.gather(*later), 5)
+    await eventually(lambda: len(socket.parcels) == 3)
+    assert [message.page.session.id for message in socket.parcels[2] if isinstance(message, wire.Page)] == ["b", "c"]
+    running.cancel()
+
+
+async def test_behind_a_large_parcel_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BETWEEN_TURNS", 3600.0)
+    outbox, socket = Outbox(), Socket()
+    running = asyncio.ensure_future(outbox.run(socket.send))
+    for _ in range(3):
+        async with asyncio.timeout(5), outbox.turn(100):
+            outbox.put(page("a", title="x" * module.MUCH))
+    await eventually(lambda: sum(map(len, socket.parcels)) == 3)
+    running.cancel()
+
+
+async def test_a_parcel_does_not_wait_for_ever_for_a_turn_that_takes_long() -> None:
+    outbox, socket = Outbox(), Socket()
+    running = asyncio.ensure_future(outbox.run(socket.send))
+    async with outbox.turn(100):
+        async with outbox.turn(100):
+            outbox.put(page("a"))
+        await eventually(lambda: socket.parcels)
+    running.cancel()
+
+
 async def test_who_goes_away_gives_the_room_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FULL", 100)
     outbox = Outbox()

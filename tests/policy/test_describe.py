@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from handrail.policy.describing.describe import describe
-from handrail.policy.files import Disk
+from handrail.policy.files import Disk, Elsewhere
 from handrail.protocol.asks import ASK_SUBTYPES, Ask, ask_from
 from handrail.protocol.descriptions import (
     Call,
@@ -210,6 +210,18 @@ def test_a_description_of_a_newer_version_is_refused() -> None:
 def test_odd_inputs_are_described(tool: str, given: Any) -> None:
     for files in (SomeFiles(), Disk()):
         encode_description(describe(tool_ask(tool, given), cwd=PROJECT, home=HOME, files=files))
+
+
+def test_where_files_cannot_be_seen_no_diff_is_shown() -> None:
+    for tool, call in (
+        ("Edit", {"file_path": "/x", "old_string": "a", "new_string": "b"}),
+        ("Write", {"file_path": "/x", "content": "all of it"}),
+    ):
+        found = describe(tool_ask(tool, call), cwd=PROJECT, home=HOME, files=Elsewhere())
+        assert isinstance(found.what, Change)
+        assert found.what.change.outcome == "unknown"
+        assert found.what.change.hunks == ()
+        assert any("no diff can be shown" in note for note in found.what.change.notes)
 
 
 def test_the_deepest_json_is_described() -> None:

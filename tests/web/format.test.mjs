@@ -26,6 +26,7 @@ const TABLE = {
   waited: [[NOW - 3, "just now"], [NOW + 60, "just now"], [NOW - 190, "3 min"]],
   ago: [[NOW - 3, "just now"], [NOW - 190, "3 min ago"]],
   money: [[null, "–"], [undefined, "–"], [0, "$0.00"], [0.0031, "$0.0031"], [0.42, "$0.42"], [12.3, "$12.30"]],
+  bytes: [[0, "0 B"], [950, "950 B"], [1500, "1.5 KB"], [38e6, "38 MB"], [1.24e9, "1.2 GB"], [76e9, "76 GB"], [2e12, "2.0 TB"]],
   tokens: [[null, "–"], [0, "0"], [950, "950"], [1234, "1.2 k"], [38_400, "38 k"], [1_234_567, "1.2 M"]],
   percent: [[0.384, "38 %"], [1, "100 %"]],
   baseName: [["/home/me/project", "project"], ["/home/me/project/", "project"], ["/", "/"], ["", ""], [null, ""]],

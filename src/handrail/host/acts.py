@@ -176,7 +176,11 @@ class Acts:
         for each in await self.manager.adoptable():
             if each.session_id.startswith(wanted):
                 await asyncio.to_thread(self.limits.directory, each.cwd)
-        return {"id": (await self.manager.adopt(wanted)).id}
+        limits = self.limits
+        adopted = await self.manager.adopt(
+            wanted, options=limits.defaults, policy=limits.asked(None), budget=limits.budget
+        )
+        return {"id": adopted.id}
 
     def _attached(
         self, program: ProgramSpec | None, session_id: str = ""

@@ -29,8 +29,9 @@ from handrail.host.dialling import LONGEST_WAIT, Backoff, dial, link_address
 from handrail.host.facts import FactsSource
 from handrail.host.identity import HostIdentity, journal_id
 from handrail.host.limits import HostLimits
-from handrail.host.partings import Closing, Parting, cut_off, turned_away, words_of
+from handrail.host.partings import Closing, Parting, cut_off, turned_away
 from handrail.host.programs import HubPrograms
+from handrail.link.reasons import words_of
 from handrail.link.wire import VERSION, FromHost, Hello, HostFacts, Welcome
 from handrail.sessions.manager import Manager
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final
 
@@ -31,9 +30,6 @@ SMALLEST_PAGE: Final = 16 * 1024
 HEADS: Final = 1_000
 SHORTEST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 30.0
-HELD_BACK: Final = 1.0
-"""How long events of a watched session wait at most for the deltas before them."""
-EVERYTHING: Final = sys.maxsize
 
 
 class Lane:
@@ -46,10 +42,6 @@ class Lane:
         """The last event that was sent."""
         self.revision = 0
         self.changed = 0
-        self.limit: int | None = None
-        """While somebody watches: the last event that may be sent, because the deltas before it were."""
-        self.is_held = False
-        """Whether events are held back for the deltas before them."""
         self.has_news = False
         self.refusals = 0
         self._moved = asyncio.Event()
@@ -180,13 +172,12 @@ class Copier:
 
     def watch(self, session_id: str, on: bool) -> None:
         """Somebody watches a session, or nobody any more."""
-        follower = self._followers.pop(session_id, None)
-        if follower is not None:
-            follower.cancel()
+        following = self._followers.pop(session_id, None)
+        if following is not None:
+            following.cancel()
         if on:
-            lane = self._lane(session_id)
-            follow = DeltaFollower(self._manager, lane, self._outbox, moved=lambda: self._wake(lane)).run()
-            self._followers[session_id] = self._task(follow)
+            follower = DeltaFollower(self._manager, self._lane(session_id), self._outbox)
+            self._followers[session_id] = self._task(follower.run())
 
     async def is_complete(self) -> bool:
         """Whether the hub has acknowledged everything that is stored here."""
@@ -222,11 +213,7 @@ class Copier:
 
     def _stirred(self, session_id: str, last_seq: int) -> None:
         """Something was stored."""
-        lane = self._lane(session_id)
-        if lane.limit is not None and last_seq > lane.limit:
-            self._hold_back(lane)  # the follower lets it go
-        else:
-            self._wake(lane)
+        self._wake(self._lane(session_id))
 
     def _lane(self, session_id: str) -> Lane:
         lane = self._lanes.get(session_id)
@@ -298,27 +285,9 @@ class Copier:
             if page is None:
                 self._forget(lane)
                 return False
-            shown = _up_to(page, lane.limit)
-            if lane.adds(shown):
-                self._outbox.put(lane.sent(shown))
-        if shown is not page:
-            self._hold_back(lane)
-            return False
+            if lane.adds(page):
+                self._outbox.put(lane.sent(page))
         return page.more
-
-    def _hold_back(self, lane: Lane) -> None:
-        """Events wait for the deltas before them, but not for long."""
-        if not lane.is_held:
-            lane.is_held = True
-            asyncio.get_running_loop().call_later(HELD_BACK, self._let_go, lane, lane.limit)
-
-    def _let_go(self, lane: Lane, held_at: int | None) -> None:
-        lane.is_held = False
-        if self._over.done() or self._lanes.get(lane.session_id) is not lane or lane.limit is None:
-            return
-        if lane.limit == held_at:  # the follower sees nothing of what was stored, whatever keeps it
-            lane.limit = EVERYTHING
-        self._wake(lane)
 
     def _forget(self, lane: Lane) -> None:
         """The session was deleted."""
@@ -331,10 +300,3 @@ class Copier:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _up_to(page: CopyPage, limit: int | None) -> CopyPage:
-    """A page without the events behind number `limit`; the page itself if there are none."""
-    if limit is None or not page.events or page.events[-1].seq <= limit:
-        return page
-    return msgspec.structs.replace(page, events=[event for event in page.events if event.seq <= limit], more=True)

@@ -12,7 +12,7 @@ import msgspec
 from handrail.errors import HostAway, HostError, HostRefused
 from handrail.host.dialling import http_address, is_loopback, problem_detail
 from handrail.host.identity import HostIdentity
-from handrail.host.partings import words_of
+from handrail.link.reasons import words_of
 
 __all__ = ["enrol"]
 

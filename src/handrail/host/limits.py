@@ -107,6 +107,8 @@ NEEDS_PROFILE: Final[Mapping[str, frozenset[str]]] = {
 }
 """Modes that allow what only these profiles do."""
 BYPASS: Final = "bypassPermissions"
+MODE_OF_PLANS: Final = "acceptEdits"
+"""The mode in which a plan is carried out whose answer names none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +153,8 @@ class HostLimits:
             changes["env"] = {**self.defaults.env, **self._variables(changes["env"])}
         _check_prompt(changes.get("system_prompt"))
         _check_agents(changes.get("agents"))
+        if self.defaults.strict_mcp_config and "strict_mcp_config" in changes:
+            changes["strict_mcp_config"] = True  # other servers of the project would run commands
         if "permission_mode" in changes:
             changes.setdefault("dangerously_skip_permissions", False)
         self._check_modes(changes)
@@ -221,24 +225,40 @@ class HostLimits:
         if subtype not in REQUESTS:
             why = REFUSED_REQUESTS.get(subtype, "this Handrail does not know it")
             raise HostRefused(f"no hub may make the request {subtype} on a host: {why}")
+        if subtype == "initialize" and fields:
+            raise HostRefused(f"no hub may initialize a session on a host with {min(fields)}: it is how it was started")
         if subtype == "set_permission_mode":
             self.check_mode(str(fields.get("mode")))
 
     def check_answer(self, answer: AnyAnswer) -> None:
         """Raise `HostRefused` for an answer to an ask that would lift these limits for what follows."""
         if isinstance(answer, ApprovePlan | ApproveInFreshContext):
-            self.check_mode(answer.mode)
+            self.check_mode(answer.mode or MODE_OF_PLANS)
         elif isinstance(answer, Allow):
             for update in answer.updated_permissions:
                 self._check_update(msgspec.to_builtins(update))
 
     def _check_update(self, update: Any) -> None:
+        """What is allowed "always" may hold for a session and its project; the rest of the machine is its owner's."""
+        if isinstance(update, Mapping) and update.get("destination") == "userSettings":
+            raise HostRefused(
+                "no hub may change what holds for all sessions of a host: answer for the session or the project"
+            )
         match update:
-            case {"type": "setMode", "mode": mode}:
-                self.check_mode(str(mode))
+            case {"type": "setMode", "mode": str(mode)}:
+                self.check_mode(mode)
             case {"type": "addDirectories", "directories": [*directories]}:
                 for each in directories:
                     self.directory(each)
+            case {"type": "addRules" | "removeDirectories"}:
+                pass
+            case {"type": "removeRules" | "replaceRules", "destination": "session"}:
+                pass
+            case _:
+                raise HostRefused(
+                    "no hub may take rules away from a host, or change what this Handrail does not know: "
+                    "answer without that"
+                )
 
     def _check_modes(self, options: Mapping[str, Any]) -> None:
         self.check_mode(options.get("permission_mode"))

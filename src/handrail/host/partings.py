@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import ssl
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -11,7 +9,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from handrail.host.dialling import problem_detail
 
-__all__ = ["Closing", "Parting", "cut_off", "turned_away", "words_of"]
+__all__ = ["Closing", "Parting", "cut_off", "turned_away"]
 
 NOT_A_HUB = frozenset({403, 404, 405, 421})
 """What is answered at an address where no hub takes hosts, or not under this name."""
@@ -60,14 +58,7 @@ def cut_off(hub: str, name: str, error: ConnectionClosed, *, is_new: bool) -> Pa
             return Parting(words, hopeless=True, final=is_new)
         case Closing.NOT_UNDERSTOOD:
             return Parting(f"the hub did not understand this host: {reason}", hopeless=True)
-    return Parting(f"the connection was lost: {reason or words_of(error)}")
-
-
-def words_of(error: BaseException) -> str:
-    """What an error says, as people say it, or at least what it is called."""
-    if isinstance(error, OSError) and error.errno is not None and not isinstance(error, ssl.SSLError):
-        return os.strerror(error.errno)
-    return str(error) or type(error).__name__
+    return Parting("the connection was lost" + (f": {reason}" if reason else ""))
 
 
 def _unknown(hub: str) -> Parting:

@@ -15,6 +15,7 @@ import msgspec
 
 from handrail import errors
 from handrail.error_records import error_of
+from handrail.link.reasons import words_of
 from handrail.link.wire import ErrorRecord
 from handrail.places import Places
 from handrail.remote.errors import HubError, HubUnreachable
@@ -101,7 +102,14 @@ class HubConnection:
 
     async def greet(self) -> None:
         """See at once whether the hub is there and lets us in. Raises `HubUnreachable` or `HubError`."""
-        await self._sent("GET", "/api/me")
+        try:
+            _decoded(await self._sent("GET", "/api/me"), _Caller)
+        except HubError as error:
+            if error.code not in NO_HUB_SAYS_SO:
+                raise
+            raise HubError(
+                f"what answers at {self.where} is no hub ({error}): check the address", code="no_hub", status=error.status
+            ) from None
 
     async def get(self, path: str, into: Any = Any, **query: Any) -> Any:
         """Read something."""
@@ -176,9 +184,9 @@ class HubConnection:
             response = await self._client.request(method, path, **how)
         except (httpx2.ConnectError, FileNotFoundError) as error:
             self.look_again()
-            raise HubUnreachable(f"there is no hub at {self.where}: {error}") from None
+            raise HubUnreachable(f"there is no hub at {self.where}: {words_of(error)}") from None
         except (httpx2.HTTPError, ssl.SSLError) as error:
-            raise HubUnreachable(f"the hub at {self.where} does not answer: {type(error).__name__} {error}") from None
+            raise HubUnreachable(f"the hub at {self.where} does not answer: {words_of(error)}") from None
         if response.status_code >= 400:
             raise _error_of(response)
         return response

@@ -59,6 +59,7 @@ class LastingSocket:
         self._watcher = watcher
         self._pauses = Pauses(longest=LONGEST_PAUSE)
         self._up = False
+        self._was_lost = False
 
     async def run(self) -> None:
         """Ends when the hub does not let us in any more; the watcher was told then."""
@@ -92,7 +93,7 @@ class LastingSocket:
                 code=FINAL[code],
                 status=0,
             )
-        return f"the connection was closed ({code} {socket.close_reason or ''})".replace(" )", ")")
+        return "the connection was " + (f"closed ({code} {socket.close_reason})" if socket.close_reason else "lost")
 
     async def _opened(self) -> ClientConnection:
         from websockets.asyncio.client import connect, unix_connect
@@ -119,18 +120,20 @@ class LastingSocket:
             raise HubUnreachable(f"the hub at {where} does not answer: {error}") from None
         except (OSError, TimeoutError, ssl.SSLError, WebSocketException, EOFError) as error:
             self._connection.look_again()
-            raise HubUnreachable(f"the hub at {where} cannot be reached: {error or type(error).__name__}") from None
+            raise HubUnreachable(f"the hub at {where} cannot be reached: {words_of(error)}") from None
 
     def _came_up(self) -> None:
         self._pauses.begin_anew()
         if not self._up:
             self._up = True
+            if self._was_lost:
+                logger.warning("the hub at %s is back", self._connection.where)
             self._watcher.connected()
 
     def _went_down(self, reason: str) -> None:
         if self._up:
-            self._up = False
-            logger.warning("the hub at %s is away, and looked for until it is back: %s", self._connection.where, reason)
+            self._up, self._was_lost = False, True
+            logger.warning("the hub at %s is away: %s; it is looked for until it is back", self._connection.where, reason)
             self._watcher.disconnected(reason)
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from handrail.errors import StoreError
 from handrail.server.metrics import Metrics
-from handrail.sessions.engine import RUNNING
+from handrail.sessions.starts import RUNNING
 from handrail.store.base import EventRow, SessionFilter, Store
 
 __all__ = ["JournalWatch"]

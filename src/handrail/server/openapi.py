@@ -45,7 +45,9 @@ What happens in sessions is streamed over a WebSocket at `/api/live`. Programs o
 sessions that they start over another one, at `/api/programs`.\
 """
 
-GIVING_SECRETS: Final = frozenset({"tokens.mint", "tokens.login_link", "hosts.make_enrolment"})
+GIVING_SECRETS: Final = frozenset(
+    {"tokens.mint", "tokens.login_link", "hosts.make_enrolment", "ingress.make", "ingress.renew"}
+)
 """Routes that take no idempotency key: their answers are kept nowhere."""
 
 TAGS: Final[Mapping[str, str]] = {

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import msgspec
 
-from handrail.errors import HandrailError, ProcessError
+from handrail.errors import HandrailError, ProcessError, UnfitAnswer
 from handrail.policy.answers.plan import FreshStart, PlanAnswer
 from handrail.policy.files import Disk, Files
 from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult, Elicited
@@ -317,6 +317,9 @@ class Decisions:
                 from handrail.policy.answers.forms import check_dialog
 
                 check_dialog(ask, answer)
+            case Allow(updated_input=changed) if ask.kind == "permission" and changed is not None:
+                if self.enforcement is not None and (denial := self.enforcement.denial(ask, changed)) is not None:
+                    raise UnfitAnswer(denial)
             case Allow() | Deny() if ask.kind == "plan":
                 return Resolved(answer, lambda decision: self.plans.answered())
         return Resolved(answer)

@@ -154,6 +154,13 @@ class Enforcement:
                 return PolicyAnswer(Deny(_denial(ruling)), actor)
         return None
 
+    def denial(self, ask: Ask, changed: Mapping[str, Any]) -> str | None:
+        """Why the call may not be what an answer would make of it; None if it may: a person has seen it."""
+        ruling = self._judge(ask.tool_name, changed, _Around())
+        if ruling.behavior != "deny":
+            return None
+        return f"Handrail's policy denies what the answer makes of this ({_source(ruling)}): {ruling.reason}"
+
     def guard(self) -> Hook:
         """The hook that sees every call before the CLI decides about it."""
 
@@ -279,5 +286,8 @@ def _is_for_a_person(ask: Ask) -> bool:
 
 
 def _denial(ruling: Ruling) -> str:
-    which = f"rule {ruling.rule}, {ruling.origin}" if ruling.rule else str(ruling.origin)
-    return f"Handrail's policy denies this ({which}): {ruling.reason}. Nobody was asked."
+    return f"Handrail's policy denies this ({_source(ruling)}): {ruling.reason}. Nobody was asked."
+
+
+def _source(ruling: Ruling) -> str:
+    return f"rule {ruling.rule}, {ruling.origin}" if ruling.rule else str(ruling.origin)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -31,16 +30,13 @@ from handrail.sessions.lost_asks import LostAsks
 from handrail.sessions.once import OnceGrant
 from handrail.sessions.outbox import message_row, queued
 from handrail.sessions.owning.ownership import Owned
-from handrail.sessions.owning.reaping import process_started
 from handrail.sessions.sitting import Attachments, Sitting
+from handrail.sessions.starts import Starts
 from handrail.sessions.titles import title_from
-from handrail.store.base import AskRow, MessageRow, SessionRow, StartRow
-from handrail.transports.base import Transport
+from handrail.store.base import AskRow, MessageRow, SessionRow
 from handrail.transports.ingress.sockets import RETRY
 from handrail.transports.ingress.transport import IngressTransport, Surroundings
 from handrail.transports.redact import Redactor, is_secret_name
-from handrail.transports.stdio import StdioTransport
-from handrail.transports.tapped import TappedTransport
 
 if TYPE_CHECKING:
     from handrail.policy.policy import Policy
@@ -57,8 +53,6 @@ NO_FRESH_CONTEXT = (
     "the plan cannot be carried out in a fresh context, because Claude Code was not started by Handrail: "
     "send a message to have it carried out in this one"
 )
-RUNNING = "running"
-"""What a start is called that only adds which process it became."""
 
 
 class Engine:
@@ -88,6 +82,7 @@ class Engine:
         self._owned = owned
         self._store = owned.store
         self._lock = owned.lock
+        self._starts = Starts(owned.journal, owned.lock)
         self.policy: Policy | PolicySource | None = None
         self._guards = guards
         self.journal.on_add = guards.see
@@ -105,7 +100,6 @@ class Engine:
         self._last_ok: bool | None = None
         self._stopping = False
         self._succeeding = False
-        self._marker = ""
         self._ending: asyncio.Task[None] | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._beginning: asyncio.Task[None] | None = None
@@ -195,7 +189,7 @@ class Engine:
             store=self._store,
             journal=self.journal,
             listener=self,
-            launch=partial(self._launch, why=why),
+            launch=partial(self._starts.launch, why=why),
             around=self._around,
             dialled_in=await self._seat_of_its_own(),
             redactor=redactor,
@@ -204,41 +198,16 @@ class Engine:
             attachments=self.attachments,
         )
         if self._dialled_in is not None:
-            await self._note_start("", why)
+            await self._starts.note("", why)
             self._dialled_in.around = self._around
         await self._sitting.open()
-        await self._note_running(self._sitting.client.pid)
+        await self._starts.note_running(self._sitting.client.pid)
         self._update()
 
     async def _seat_of_its_own(self) -> DialledIn | None:
         if self._dialled_in is None:
             return None
         return await DialledIn.of(self._dialled_in, self._store, self.journal.lease)
-
-    def _launch(
-        self,
-        argv: Sequence[str],
-        *,
-        env: Mapping[str, str],
-        cwd: str | os.PathLike[str] | None,
-        holds: Sequence[int] = (),
-        why: str,
-    ) -> Transport:
-        process = StdioTransport(argv, env=env, cwd=cwd, holds=(*self._lock.fds, *holds))
-        self._lock.kept_by(process.hold)
-        return TappedTransport(process, before_open=lambda: self._note_start(process.marker, why))
-
-    async def _note_start(self, marker: str, why: str) -> None:
-        """Before it runs: whoever finds the session after a crash must know what to look for."""
-        self._marker = marker
-        self.journal.add(starts=[StartRow(at=time.time(), why=why, marker=marker)], durable=True)
-        await self.journal.stored()
-
-    async def _note_running(self, pid: int | None) -> None:
-        if pid is not None:
-            started = await asyncio.to_thread(process_started, pid)
-            row = StartRow(at=time.time(), why=RUNNING, marker=self._marker, pid=pid, process_started=started)
-            self.journal.add(starts=[row])
 
     def _presence(self, here: bool) -> None:
         self._is_away = not here

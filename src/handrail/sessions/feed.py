@@ -19,7 +19,7 @@ from handrail.events.codec import decode_event
 from handrail.events.model import Action, Completed, Delta, Event, ProcessExited, Text, Thinking
 from handrail.store.base import EventRow, Store
 
-__all__ = ["Feed", "Item"]
+__all__ = ["Feed", "Item", "ends_block"]
 
 Item: TypeAlias = Event | Delta
 
@@ -200,12 +200,8 @@ class Feed:
         block.grow(delta)
 
     def _settle(self, event: Event) -> None:
-        if isinstance(event, Text | Thinking):
-            self._blocks.pop(event.block, None)
-        elif isinstance(event, Action):
-            self._blocks.pop(event.detail.get("block", ""), None)
-        elif isinstance(event, Completed | ProcessExited):
-            self._blocks.clear()
+        for name in [name for name in self._blocks if ends_block(event, name)]:
+            del self._blocks[name]
 
     def _forget_the_oldest(self) -> None:
         while len(self._recent) > REMEMBERED_ITEMS or (self._recent_bytes > REMEMBERED_BYTES and self._recent):
@@ -240,6 +236,15 @@ class Feed:
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
+
+
+def ends_block(event: Event, block: str) -> bool:
+    """Whether a block is not written any more once an event is there: it says all of it, or nothing more will come."""
+    if isinstance(event, Text | Thinking):
+        return event.block == block
+    if isinstance(event, Action):
+        return bool(event.detail.get("block", "") == block)
+    return isinstance(event, Completed | ProcessExited)
 
 
 def _joined(items: Sequence[tuple[Item, int]]) -> Iterator[tuple[Item, int]]:

@@ -21,6 +21,7 @@ import msgspec
 from handrail.errors import (
     HandrailError,
     HostAway,
+    InvalidOptions,
     SessionBusy,
     SessionError,
     SessionLimit,
@@ -276,6 +277,11 @@ class Household:
                 return
             row = await self._row(session_id)
             if row.host:
+                if policy is not None or attachments != Attachments():
+                    raise InvalidOptions(
+                        f"session {session_id[:8]} runs on another machine: callbacks, hooks, tools, recordings and a "
+                        "policy of a program's own need `handrail.Hub`"
+                    )
                 await self._other_machines(row).resume(row, changes)
                 return
             if as_it_was and self._host is not None and await self._host.take(session_id):

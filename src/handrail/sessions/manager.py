@@ -371,8 +371,18 @@ class Manager:
         """The session that goes on with one of Claude Code's, if there is one."""
         return await self.store.list_sessions(SessionFilter(archived=None, cli_session_id=cli_session_id), limit=1)
 
-    async def adopt(self, cli_session_id: str) -> Session:
-        """Take over a session that Claude Code keeps: its history can be read here, and a message resumes it."""
+    async def adopt(
+        self,
+        cli_session_id: str,
+        *,
+        options: Options | None = None,
+        policy: Asked | None = None,
+        budget: float | None = None,
+    ) -> Session:
+        """Take over a session that Claude Code keeps: its history can be read here, and a message resumes it.
+
+        It is resumed with `options`, but in its own directory, and held to `policy`; without one, to the policy files.
+        """
         from handrail.sessions.adoption import history
 
         if known := await self._having(cli_session_id):
@@ -383,7 +393,8 @@ class Manager:
                 f"neither Handrail nor Claude Code has a session {cli_session_id!r} on this machine: "
                 "`handrail ls --adoptable` lists those of Claude Code"
             )
-        settings = SessionSettings(options=Options(cwd=found[0].cwd), policy=Asked())
+        located = msgspec.structs.replace(options or Options(), cwd=found[0].cwd)
+        settings = SessionSettings(options=located, policy=policy or Asked(), budget=budget)
         row = await self._create(settings, title=found[0].title, cli_session_id=found[0].session_id, status="stopped")
         await self._house.write_history(row, await asyncio.to_thread(lambda: list(history(found[0].path))))
         return self.session(row.id)

@@ -56,6 +56,51 @@ async def test_a_full_disk_is_said_and_the_host_goes_on_later(
     assert [event.seq for event in await served.manager.session(session_id).events()] == list(range(1, 7))
 
 
+async def test_a_session_that_is_deleted_while_its_pages_are_refused_is_gone(
+    served: ServedHub, host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with host.connected() as link:
+        session_id = await host.session()
+        await host.says(session_id, "One.")
+        await link.offer()
+        await link.copy(session_id)
+
+        async def full(host_id: str, page: CopyPage) -> int:
+            raise StoreFull("the disk is full: make room")
+
+        monkeypatch.setattr(served.hub.store, "take_copy", full)
+        page = await page_of(host, session_id, 3)
+        await link.say(wire.Page(number=2, page=page), wire.Gone(session=session_id))
+        await link.hear(wire.CopyRefused)
+
+        async def is_gone() -> bool:
+            return await served.hub.store.get_session(session_id) is None
+
+        await until(is_gone)
+
+
+async def test_a_link_begins_when_what_came_over_the_last_one_is_stored(
+    served: ServedHub, host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_copy, storing, go_on = served.hub.store.take_copy, asyncio.Event(), asyncio.Event()
+
+    async def slow(host_id: str, page: CopyPage) -> int:
+        storing.set()
+        await go_on.wait()
+        return await take_copy(host_id, page)
+
+    monkeypatch.setattr(served.hub.store, "take_copy", slow)
+    session_id = await host.session()
+    await host.says(session_id, "One.")
+    async with host.connected() as link:
+        await link.offer()
+        await link.send_page(await page_of(host, session_id))
+        await storing.wait()
+    asyncio.get_running_loop().call_later(0.3, go_on.set)
+    async with host.connected() as link:
+        assert (await link.offer())[session_id].last_seq == 3  # otherwise it would come, and be shown, once more
+
+
 async def test_a_flood_of_one_session_stalls_no_other(
     served: ServedHub, host: FakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

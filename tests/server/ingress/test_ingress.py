@@ -227,6 +227,21 @@ async def test_strangers_are_turned_away(served: ServedHub, caplog: pytest.LogCa
         assert (await http.get("/api/sessions")).status_code == 401
 
 
+@pytest.mark.slow
+async def test_many_strangers_do_not_disturb_the_one_who_belongs_there(served: ServedHub) -> None:
+    made = await expected(served)
+    at_once = asyncio.Semaphore(50)
+
+    async def knock(token: str | None) -> None:
+        async with at_once, DiallingCLI(made["url"], token) as stranger:
+            with pytest.raises(InvalidStatus):
+                await stranger.dial()
+
+    async with dialled_in(served, made) as (_, session):
+        await asyncio.gather(*(knock(None if number % 2 else "nonsense") for number in range(1_000)))
+        assert (await session.run("undisturbed")).answer == "undisturbed"
+
+
 async def test_a_session_that_was_stopped_is_not_seated_by_a_cli_that_does_not_listen(served: ServedHub) -> None:
     async with dialled_in(served) as (cli, session):
         await session.run("hello")

@@ -13,15 +13,19 @@ from handrail.cli.asking.asker import STOPPED
 from handrail.cli.asking.outcomes import answered_elsewhere, what_was_asked
 from handrail.cli.keyboard.keyboard import PromptInterrupted
 from handrail.cli.showing.style import FAILED, NEEDS_YOU
-from handrail.errors import DecisionRefused, HandrailError, UnfitAnswer
+from handrail.errors import DecisionRefused, HandrailError, HostAway, UnfitAnswer
 from handrail.events.model import AskClosed, AskOpened
 from handrail.policy.answers.plan import RejectPlan
 from handrail.protocol.asks import Ask, Deny
+from handrail.remote.errors import HubUnreachable
 from handrail.sessions.ask_records import ask_of, plan_context_of
 from handrail.sessions.asks import AnyAnswer
 from handrail.store.base import AskRow
 
 __all__ = ["Answerer", "AskDesk", "opened_from"]
+
+PROMPT_SECONDS = 2.0
+"""How long an answer may be under way before the person hears of it."""
 
 Decide = Callable[[str, AnyAnswer, str], Awaitable[None]]
 """Answers the ask with this id and this digest."""
@@ -160,11 +164,16 @@ class AskDesk:
     async def _send(self, opened: AskOpened, answer: AnyAnswer) -> None:
         self._answered_here.add(opened.ask_id)
         try:
-            await self._decide(opened.ask_id, answer, opened.digest)
+            await self._decided(opened, answer)
         except UnfitAnswer as error:
             self._answered_here.discard(opened.ask_id)
             self._front.notice(FAILED, f"this answer was not taken: {error}")
             return  # it waits, and is asked again
+        except (HostAway, HubUnreachable) as error:
+            self._answered_here.discard(opened.ask_id)
+            if opened.ask_id in self._waiting:
+                self._front.notice(FAILED, f"your answer was not taken, and the ask waits: {error}")
+            return  # it is asked again, unless it is over by now
         except HandrailError as error:
             self._answered_here.discard(opened.ask_id)
             why = "" if isinstance(error, DecisionRefused) else "it could not be sent: "
@@ -173,3 +182,14 @@ class AskDesk:
         if current is not None and current.digest == opened.digest:
             del self._waiting[opened.ask_id]
             self._tell()
+
+    async def _decided(self, opened: AskOpened, answer: AnyAnswer) -> None:
+        """Send the answer, and say so if that takes long: a hub that is away is tried for a while."""
+        sending = asyncio.ensure_future(self._decide(opened.ask_id, answer, opened.digest))
+        try:
+            done, _ = await asyncio.wait([sending], timeout=PROMPT_SECONDS)
+            if not done:
+                self._front.notice(NEEDS_YOU, "your answer has not arrived yet: it is tried again for a while")
+            await sending
+        finally:
+            sending.cancel()

@@ -238,7 +238,10 @@ async def adopt(hub: Hub, call: Call[Adoption, Nothing]) -> SessionSummary:
     for each in await hub.manager.adoptable():
         if each.session_id.startswith(wanted) and not hub.roots.contain(each.cwd):
             raise Problem("outside_roots", f"{each.cwd} is not inside {' or '.join(hub.roots.paths)}")
-    session = await hub.manager.adopt(wanted)
+    defaults = hub.settings.defaults
+    session = await hub.manager.adopt(
+        wanted, options=defaults.options, policy=defaults.policy, budget=defaults.budget
+    )
     call.made["id"] = session.id
     return await _summary(hub, session.id)
 

@@ -106,7 +106,7 @@ class Copies:
     def deltas(self, deltas: wire.Deltas) -> None:
         """What is being written has come."""
         check_session_id(deltas.session)
-        self._of(deltas.session).add(deltas, 0)
+        self._of(deltas.session).add(deltas, sum(map(len, deltas.items)))
 
     def gone(self, gone: wire.Gone) -> None:
         """A session was deleted there."""
@@ -189,12 +189,13 @@ class _Copy:
         if isinstance(item, wire.Page):
             if self._refusing and item.number != 1:
                 return
-            if self._queued > MOST_OF_A_SESSION:
-                raise LocalProtocolError(f"{self._queued} bytes of session {self._id} are under way: too many")
+            under_way = sum(size for waiting, size in self._items if isinstance(waiting, wire.Page))
+            if under_way > MOST_OF_A_SESSION:
+                raise LocalProtocolError(f"{under_way} bytes of session {self._id} are under way: too many")
             if self._copies.is_full:
                 self._refusing = True
                 item, size = _Refusal("the hub has too much of this host to store: it goes on in a moment"), 0
-        elif isinstance(item, wire.Deltas) and len(self._items) > MOST_DELTAS:
+        elif isinstance(item, wire.Deltas) and (len(self._items) > MOST_DELTAS or self._copies.is_full):
             return
         self._items.append((item, size))
         self._count(size)
@@ -228,7 +229,8 @@ class _Copy:
 
     async def _handle(self, item: _Item) -> None:
         if isinstance(item, wire.Deltas):
-            self._show_deltas([delta for raw in item.items if isinstance(delta := decode_item(raw), Delta)])
+            if await self._has_events():
+                self._show_deltas([delta for raw in item.items if isinstance(delta := decode_item(raw), Delta)])
         elif isinstance(item, wire.Gone):
             await self._remove()
         elif isinstance(item, _Refusal):
@@ -257,8 +259,8 @@ class _Copy:
 
     async def _store(self, page: wire.Page) -> None:
         copies, taken = self._copies, page.page
-        feed = copies.feed(self._id)
         before = await self._stored_up_to()
+        feed = copies.feed(self._id)
         live = taken.session.owner is not None
         if live and not feed.is_live:
             feed.begin(before)  # before it is stored: what is stored is then shown here, in its order
@@ -272,10 +274,21 @@ class _Copy:
         copies.arrivals.came(self._id)
 
     async def _stored_up_to(self) -> int:
+        """Raises `StoreError` for a session that is not this host's: its readers are to notice nothing."""
         if self._last_seq is None:
+            host = self._copies.host
             row = await self._copies.manager.store.get_session(self._id)
+            if row is not None and row.host != host.id:
+                raise StoreError(f"session {self._id} is not one of the host {host.name}: it is not copied from there")
             self._last_seq = row.last_seq if row is not None else 0
         return self._last_seq
+
+    async def _has_events(self) -> bool:
+        """Whether some of the session is copied from this host, so that deltas can be shown behind that."""
+        try:
+            return await self._stored_up_to() > 0
+        except StoreError:
+            return False
 
     def _show(self, feed: Feed, rows: Sequence[EventRow]) -> None:
         """Publish what was stored. What happened long ago is not news: readers find it in the store."""
@@ -303,7 +316,9 @@ class _Copy:
             last = await self._stored_up_to()
         except StoreError:
             last = 0  # what is there already is left out when it comes again
+        deletions = [entry for entry in self._items if isinstance(entry[0], wire.Gone)]
         self._clear()
+        self._items.extend(deletions)  # the host does not say it again
         self._last_seq = None
         self._copies.meter.copy_refused(self._copies.host.name)
         self._copies.send(wire.CopyRefused(session=self._id, last_seq=last, reason=reason))

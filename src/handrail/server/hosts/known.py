@@ -18,7 +18,7 @@ from handrail.store.base import HostRow
 if TYPE_CHECKING:
     from handrail.server.hosts.link import HostLink
 
-__all__ = ["HostState", "KnownHost", "decode_facts"]
+__all__ = ["HostState", "KnownHost", "decode_facts", "with_clock"]
 
 HostState: TypeAlias = Literal["connected", "away", "draining", "revoked"]
 
@@ -96,9 +96,23 @@ def decode_facts(stored: bytes) -> HostFacts:
         return HostFacts()
 
 
+def with_clock(facts: HostFacts, skew: float) -> HostFacts:
+    """What a host says of itself, and that its clock is wrong if it is: the times of its journal are the host's."""
+    if abs(skew) < 2 * MINUTE:
+        return facts
+    direction = "behind" if skew > 0 else "ahead of"
+    amount = _roughly(abs(skew) + MINUTE / 2)
+    words = f"its clock is {amount} {direction} the hub's, and so are the times of its sessions: set it"
+    return msgspec.structs.replace(facts, trouble="; ".join(filter(None, (facts.trouble, words))))
+
+
 def _ago(seconds: float) -> str:
+    return f"{_roughly(seconds)} ago"
+
+
+def _roughly(seconds: float) -> str:
     for unit, length in (("day", 1440 * MINUTE), ("hour", 60 * MINUTE), ("minute", MINUTE)):
         if seconds >= length:
             number = int(seconds // length)
-            return f"{number} {unit}{'s' if number > 1 else ''} ago"
-    return f"{max(int(seconds), 0)} s ago"
+            return f"{number} {unit}{'s' if number > 1 else ''}"
+    return f"{max(int(seconds), 0)} s"

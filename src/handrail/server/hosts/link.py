@@ -138,6 +138,7 @@ class HostLink:
             for task in tasks:
                 task.cancel()
             self._judge(await asyncio.gather(*tasks, return_exceptions=True))
+            self._closing.set()
             await self._say_goodbye()
 
     def _judge(self, results: list[BaseException | None]) -> None:

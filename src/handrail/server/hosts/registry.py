@@ -14,7 +14,7 @@ from handrail.errors import HostNotFound, StoreError
 from handrail.link.wire import HostFacts
 from handrail.server.auth.secret_words import HOST_PREFIX, hashed, is_secret, new_secret
 from handrail.server.hosts.callbacks import CallPrograms
-from handrail.server.hosts.known import KnownHost
+from handrail.server.hosts.known import KnownHost, with_clock
 from handrail.server.hosts.placement import ANY, LABEL, named
 from handrail.server.problems import Problem
 from handrail.store.base import HostRow, Store
@@ -122,10 +122,10 @@ class Registry:
         now = self._clock()
         host.row = msgspec.structs.replace(host.row, last_seen_at=now)
         if facts is not None:
-            host.facts = facts
-            host.row = msgspec.structs.replace(host.row, facts=msgspec.json.encode(facts))
             if facts.clock:
                 host.skew = now - facts.clock
+            host.facts = with_clock(facts, host.skew)
+            host.row = msgspec.structs.replace(host.row, facts=msgspec.json.encode(host.facts))
         if at_once or now - self._stored_at.get(host.id, 0.0) >= STORE_EVERY:
             await self._keep(host, now)
 

@@ -144,9 +144,11 @@ class Door:
         finally:
             host.commands.disconnect()
             host.callbacks.disconnect()
-            host.link = None
-            await copies.close()
-            link.over.set()
+            try:
+                await copies.close()  # before the next link begins: it would bring again what is being stored
+            finally:
+                host.link = None
+                link.over.set()
             await self._registry.heard(host, at_once=True)
             host.since = host.row.last_seen_at or 0.0
             logger.info("%s is away", host.name)

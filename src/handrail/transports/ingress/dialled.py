@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
-from handrail.errors import ClientClosed, DialRefused, LaunchError
+from handrail.errors import DialRefused, LaunchError
 from handrail.protocol.dialling import refusal_in
 from handrail.transports.base import Receiver, Transport
 from handrail.transports.ingress.listener import LoopbackIngress
@@ -18,6 +20,10 @@ DIALS_WITHIN = 120.0
 """How long a CLI may take from its start to its first call: seconds, unless the machine is very busy."""
 LAST_WORDS = 1.0
 """How long after a process has exited something of it may still be on its socket."""
+
+
+LEAVES_WITHIN = 1.0
+"""How long a process may take to end once its socket was closed for good."""
 
 
 class DialledTransport:
@@ -102,12 +108,23 @@ class DialledTransport:
 
     async def close(self) -> None:
         if self._process is None:
-            raise ClientClosed("this transport is not open")
+            return
         try:
             await self._inner.close()
+            await self._see_it_off(self._process)
         finally:
             await self._process.close()
             await self._resources.aclose()
+
+    async def _see_it_off(self, process: Transport) -> None:
+        """It ends when its socket is closed. One that does not (2.1.37) dials again, and would go on doing so."""
+        try:
+            async with asyncio.timeout(LEAVES_WITHIN):
+                await self._exited.wait()
+        except TimeoutError:
+            if process.pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGTERM)
 
 
 class _Exit:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from handrail.errors import ClientClosed, LocalProtocolError
 from handrail.protocol.ingress import AnotherProcess, IngressLink, Lost, Notice, Received
-from handrail.protocol.ingress_lines import message_of
 from handrail.transports.base import Receiver
 from handrail.transports.discovery import parse_version
+from handrail.transports.ingress.served import Served
 from handrail.transports.ingress.sockets import RETRY, SECOND, STOP, Socket, SocketClosed
 
 __all__ = ["IngressTransport", "Surroundings"]
@@ -92,7 +92,7 @@ class IngressTransport:
         self._receiver: Receiver | None = None
         self._opened = asyncio.Event()
         """Set once there is somebody to take what arrives, or nobody will be."""
-        self._served: _Served | None = None
+        self._served: Served | None = None
         self._taking = asyncio.Lock()
         self._corks = 0
         self._waiting = b""
@@ -171,7 +171,7 @@ class IngressTransport:
             if self.over.is_set():
                 await socket.close(self.parting, "the session is over")
                 return
-            served = self._served = _Served(socket, self.link)
+            served = self._served = Served(socket, self.link)
         try:
             self._arrive(served, last_request_id)
             await served.run(self._received)
@@ -197,7 +197,7 @@ class IngressTransport:
             return True
         return False
 
-    def _arrive(self, served: _Served, last_request_id: str | None) -> None:
+    def _arrive(self, served: Served, last_request_id: str | None) -> None:
         self._stay_no_longer()
         self._note_absence()
         if self.arrived.is_set() or last_request_id is not None:
@@ -328,99 +328,3 @@ class IngressTransport:
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-
-class _Served:
-    """One socket that is being served: written by one task, and pinged for proof that what was written arrived."""
-
-    def __init__(self, socket: Socket, link: IngressLink) -> None:
-        self.socket = socket
-        self.done = asyncio.Event()
-        self._link = link
-        self._unwritten: list[bytes] = []
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._task: asyncio.Task[None] | None = None
-        self._parting: tuple[int, str] | None = None
-
-    def write(self, lines: bytes) -> None:
-        if lines:
-            self._unwritten += [line + b"\n" for line in lines.split(b"\n") if line]
-            self._idle.clear()
-            self._wake.set()
-
-    async def drain(self) -> None:
-        """Wait until everything is written, or the socket is gone."""
-        waits = [asyncio.ensure_future(event.wait()) for event in (self._idle, self.done)]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-
-    def abandon(self) -> None:
-        """Serve it no longer: it is dead."""
-        if self._task is not None:
-            self._task.cancel()
-
-    def hang_up(self, code: int, reason: str) -> None:
-        """Close it as soon as that can be done."""
-        self._parting = (code, reason)
-        self._wake.set()
-
-    async def run(self, received: Callable[[str | bytes], None]) -> None:
-        """Read and write until the socket is gone, or is abandoned."""
-        self._task = asyncio.get_running_loop().create_task(self._all(received))
-        try:
-            await asyncio.wait([self._task])
-        finally:
-            if not self._task.done():
-                self._task.cancel()
-                await asyncio.wait([self._task])
-        if not self._task.cancelled() and (error := self._task.exception()) is not None:
-            raise error
-
-    async def _all(self, received: Callable[[str | bytes], None]) -> None:
-        loop = asyncio.get_running_loop()
-        tasks = [loop.create_task(self._read(received)), loop.create_task(self._write_all())]
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-        for task in done:
-            if not isinstance(task.exception(), SocketClosed | None):
-                raise task.exception() or AssertionError
-        with suppress(SocketClosed):
-            await self.socket.close(*(self._parting or (RETRY, "")))
-
-    async def _read(self, received: Callable[[str | bytes], None]) -> None:
-        while True:
-            received(await self.socket.receive())
-
-    async def _write_all(self) -> None:
-        proving: asyncio.Task[None] | None = None
-        try:
-            while self._parting is None:
-                await self._wake.wait()
-                self._wake.clear()
-                while self._unwritten:
-                    await self.socket.send(message_of(self._unwritten.pop(0)))
-                self._idle.set()
-                if self._link.needs_proof and (proving is None or proving.done()):
-                    proving = asyncio.get_running_loop().create_task(self._prove())
-        finally:
-            if proving is not None:
-                proving.cancel()
-
-    async def _prove(self) -> None:
-        """What was written before a ping has arrived once its pong is here."""
-        with suppress(SocketClosed):
-            while self._link.needs_proof:
-                await self._idle.wait()
-                mark = self._link.mark()
-                await self.socket.ping()
-                if not self.done.is_set():
-                    self._link.proved(mark)

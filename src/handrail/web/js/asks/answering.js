@@ -90,7 +90,7 @@ export class Answering {
     const safe = unheard
       ? " For an ask that is safe: the first answer counts."
       : away
-        ? " The ask stays open, nothing is lost: try again when it is back."
+        ? " Nothing is lost: try again when it is back."
         : "";
     this.#set(key, { state: "refused", words: sentence(words) + safe, unheard, away });
     // Somebody may have been faster, or the ask may have changed: show what is true now.

@@ -189,7 +189,7 @@ export class HandrailAsk extends HandrailElement {
           { class: "ask-one-words" },
           h("span", { class: "ask-title", id: this.#titleId }, card.title),
           h("span", { class: "ask-one-what mono" }, inOneLine(card)),
-          h("span", { class: "quiet-text" }, [card.session_title, oneLinePlace(card)].filter(Boolean).join(" · ")),
+          h("span", { class: "quiet-text" }, [placeName(card), card.session_title].filter(Boolean).join(" · ")),
         ),
         open && h("span", { class: "ask-waited quiet-text num" }, icon("clock"), " ", h("span")),
         open && h("span", { class: "ask-verb" }, VERBS[card.kind] ?? "Look"),
@@ -250,12 +250,6 @@ function notForViewers() {
     icon("lock"),
     " You can look at this, but not answer it: your token is a viewer's. An approver's or an owner's can.",
   );
-}
-
-/** @param {Card} card */
-function oneLinePlace(card) {
-  const place = placeName(card);
-  return place && `on ${place}`;
 }
 
 /** @param {Card} card */

@@ -13,6 +13,8 @@ import { menuButton } from "../menu.js";
 import { onHost } from "../router.js";
 import { factsOf, meaningOf, sessionCounts, stateOf, troublesOf, valueOf } from "./words.js";
 
+const DIRECTORIES = "Sessions start in";
+
 export class HostCard extends HandrailElement {
   /** What is done with it, by whoever shows the card. @type {{ drain(on: boolean): void, revoke(): void } | null} */
   acts = null;
@@ -115,11 +117,16 @@ export class HostCard extends HandrailElement {
 
   /** @param {Host} host */
   #showFacts(host) {
-    const facts = [["Sessions", sessionCounts(host)], ...factsOf(host), ...this.#directories(host), ...times(host)];
+    const facts = [["Sessions", sessionCounts(host)], ...factsOf(host), ...times(host), ...this.#directories(host)];
     reconcile(this.#facts, /** @type {[string, string, string?][]} */ (facts), {
       key: ([name]) => name,
       make: ([name]) =>
-        h("div", null, h("dt", null, name), h("dd", { class: classOf(name) }, name === "Sessions" && this.#sessions)),
+        h(
+          "div",
+          { class: name === DIRECTORIES && "wide" },
+          h("dt", null, name),
+          h("dd", { class: classOf(name) }, name === "Sessions" && this.#sessions),
+        ),
       update: (line, [name, words, title = ""]) => {
         const place = /** @type {HTMLElement} */ (name === "Sessions" ? this.#sessions : line.lastElementChild);
         if (place.textContent !== words) place.textContent = words;
@@ -132,7 +139,7 @@ export class HostCard extends HandrailElement {
 
   /** @param {Host} host @returns {[string, string][]} */
   #directories({ facts }) {
-    return facts.roots.length > 0 ? [["Sessions start in", facts.roots.map(oneLine).join(", ")]] : [];
+    return facts.roots.length > 0 ? [[DIRECTORIES, facts.roots.map(oneLine).join(", ")]] : [];
   }
 
   /** @returns {MenuItem[]} */
@@ -148,15 +155,16 @@ export class HostCard extends HandrailElement {
 }
 
 /** @param {Host} host @returns {[string, string, string][]} */
-function times({ state, since, last_seen_at: seen }) {
+function times({ state, since, last_seen_at: seen, is_hub: isHub }) {
   if (state === "away") return seen === null ? [] : [["Last seen", ago(seen), moment(seen)]];
   if (since === null) return [];
-  return [[state === "revoked" ? "Revoked" : "Connected", ago(since), moment(since)]];
+  const what = isHub ? "Started" : state === "revoked" ? "Revoked" : "Connected";
+  return [[what, ago(since), moment(since)]];
 }
 
 /** @param {string} name */
 function classOf(name) {
-  if (name === "Sessions start in") return "mono";
+  if (name === DIRECTORIES) return "mono";
   return ["Claude Code", "Probe", "System", "Handrail"].includes(name) ? "" : "num";
 }
 

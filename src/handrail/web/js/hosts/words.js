@@ -117,13 +117,18 @@ export function troublesOf({ facts, state, is_hub: isHub, name, last_seen_at: se
   if (state === "away" && seen === null)
     return [`${name} has not been here yet: the command that was made for it is to be run there.`];
   const told = [];
-  if (facts.trouble) told.push(oneLine(facts.trouble));
+  if (facts.trouble) told.push(sentence(oneLine(facts.trouble)));
   if (facts.free_bytes !== null && facts.free_bytes < LITTLE_SPACE)
     told.push(`Only ${bytes(facts.free_bytes)} are free on the disk of its journal.`);
   if (facts.clis.length === 0) told.push(`Claude Code was not found ${isHub ? "here" : "there"}.`);
   if (facts.probe?.status === "broken")
     told.push(`Claude Code does not behave as it should: ${probeWords(facts.probe)}`);
   return told;
+}
+
+/** @param {string} words */
+function sentence(words) {
+  return words.charAt(0).toUpperCase() + words.slice(1) + (/[.!?…]$/.test(words) ? "" : ".");
 }
 
 /** What its state means for who reads it; nothing where there is nothing to say. @param {Host} host */

@@ -193,6 +193,8 @@ export class HandrailNewSession extends HandrailElement {
     this.#directories.host = this.#existing.host = this.#host.value;
     if (!this.#existing.hidden) void this.#existing.load();
     void this.#offerModels();
+    // The demo is played on the hub's own machine.
+    this.#demo.hidden = !this.#hub?.demo_offered || Boolean(this.#host.value);
     if (host && !host.is_hub) {
       offer(this.#profile, host.facts.profiles.map(named));
       for (const select of [this.#profile, this.#model, this.#mode]) nameDefault(select, `of ${host.name}`);
@@ -226,7 +228,6 @@ export class HandrailNewSession extends HandrailElement {
   /** @param {HubInfo} hub */
   #takeHub(hub) {
     this.#hub = hub;
-    this.#demo.hidden = !hub.demo_offered;
     if (hub.demo_offered) fill(this.#demo, this.#demoCard(hub));
   }
 

@@ -165,6 +165,28 @@ const KINDS = [
     card: { state: "lost", note: "the process ended; answering will resume it", resumes: true, answerable: true },
   },
   {
+    title: "on a host that is away",
+    card: { host: "h1", host_name: "build-box", host_state: "away" },
+  },
+  {
+    title: "a change that cannot be compared",
+    card: {
+      tool: "Write",
+      title: "Write a file",
+      what: {
+        type: "change",
+        path: "/srv/shop/greet.py",
+        outcome: "unknown",
+        outcome_words: "cannot be compared with what is there",
+        added: 0,
+        removed: 0,
+        diff_html: "",
+        text_html: '<pre class="code">print("Hello")</pre>',
+        notes: ["Claude Code runs where its files cannot be seen from here: no diff can be shown"],
+      },
+    },
+  },
+  {
     title: "answered elsewhere",
     card: {
       state: "sent",

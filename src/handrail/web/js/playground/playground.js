@@ -37,6 +37,8 @@ const COMPOSERS = [
   { title: "The API is tried again", state: { retry: /** @type {any} */ ("529 overloaded, try 2 of 10") } },
   { title: "Compacting", state: { compacting: true } },
   { title: "The process ended", state: { status: "stopped", run: null, live: false, owner: null } },
+  { title: "Its host is away", state: { host: "h1", host_name: "build-box", host_state: "away" } },
+  { title: "Its host was removed", state: { host: "h1", host_name: "build-box", host_state: "revoked" } },
   { title: "It runs elsewhere", state: { status: "running", owner: "elsewhere" } },
   {
     title: "Plan mode, nearly full",

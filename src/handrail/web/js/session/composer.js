@@ -177,6 +177,7 @@ export class HandrailComposer extends HandrailElement {
       );
     }
     this.#status.hidden = !words;
+    this.#status.toggleAttribute("data-away", !isReachable(state));
     const time = this.#status.lastElementChild;
     // How long it has run is not known while its host is away.
     if (time) time.textContent = state?.run && isReachable(state) ? clock(now() - state.run.started_at) : "";

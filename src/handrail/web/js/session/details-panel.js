@@ -7,7 +7,7 @@
 
 import { fill, h, HandrailElement, make, reconcile } from "../dom.js";
 import { clock, duration, money, now, percent, tokens } from "../format.js";
-import { awayWords } from "../hosts/words.js";
+import { isReachable } from "../hosts/words.js";
 import { icon } from "../icons.js";
 import { onHost } from "../router.js";
 import { HandrailContextUse, meter } from "./context-use.js";
@@ -129,7 +129,8 @@ export class HandrailDetails extends HandrailElement {
 /** The machine, and whether it runs there. @param {SessionState} state */
 function placeOf(state) {
   if (state.host_name) {
-    const how = awayWords(state) || (state.live ? "" : "not running");
+    const gone = isReachable(state) ? "" : state.host_state === "revoked" ? "removed from this hub" : "not connected";
+    const how = gone || (state.live ? "" : "not running");
     return [
       h("a", { href: onHost("/sessions", state.host ?? "") }, state.host_name),
       how && h("span", { class: "quiet-text" }, ` · ${how}`),

@@ -9,7 +9,7 @@ import { baseName } from "../format.js";
 import { icon } from "../icons.js";
 import { menuButton } from "../menu.js";
 import { hostChip } from "../hosts/host-chip.js";
-import { isReachable } from "../hosts/words.js";
+import { isReachable, placeName } from "../hosts/words.js";
 import { statusShown } from "../session-list/status.js";
 import { rename, sessionMenu } from "./session-menu.js";
 
@@ -81,9 +81,12 @@ export class HandrailSessionHead extends HandrailElement {
     this.#title.textContent = state.title || "New session";
     this.#title.title = state.title;
     const away = !isReachable(state);
-    this.#place.textContent = [!away && state.host_name, baseName(state.cwd), state.worktree]
-      .filter(Boolean)
-      .join(" · ");
+    this.dataset.away = String(away);
+    fill(
+      this.#place,
+      state.host_name && h("span", { class: "session-host" }, `${placeName(state)} · `),
+      [baseName(state.cwd), state.worktree].filter(Boolean).join(" · "),
+    );
     this.#place.title = state.cwd;
     fill(this.#away, away && hostChip(state));
     const status = statusShown(state, this.page.home.sessions.value.get(this.context.model.id));

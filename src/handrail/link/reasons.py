@@ -1,0 +1,40 @@
+"""Why the other side could not be reached, in the words of people."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+
+from handrail.errors import HandrailError
+
+__all__ = ["words_of"]
+
+
+def words_of(error: BaseException) -> str:
+    """What an error says, or the one that is behind it: libraries tell only that all attempts failed."""
+    for each in _behind(error):
+        match each:
+            case HandrailError():
+                return str(each)
+            case ssl.SSLCertVerificationError():
+                return f"its certificate is not to be trusted: {each.verify_message}"
+            case ssl.SSLError(reason="WRONG_VERSION_NUMBER"):
+                return "it does not speak TLS there"
+            case ssl.SSLError():
+                return str(each)
+            case socket.gaierror():
+                return each.strerror or str(each)
+            case OSError(errno=int(number)):
+                return os.strerror(number)
+    return str(error) or type(error).__name__
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
