@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date, timedelta
+from pathlib import Path
+
+import msgspec
 
 from handrail.events import model as e
+from handrail.link.wire import CliFacts, HostFacts
 from handrail.sessions.asks import Actor
 from handrail.sessions.session import Session
 from handrail.store.base import RunUsageRow
 from handrail.testing import simulated as sim
 
+from ..server.hosts.fake_host import fake_host
 from ..server.support import ServedHub
 from .journals import Written, write_session
 
-__all__ = ["PLAN", "QUESTIONS", "busy_hub", "conversation", "used"]
+__all__ = ["LAPTOP", "PLAN", "QUESTIONS", "busy_hub", "conversation", "hosts_around", "used"]
 
 PLAN = """# Make the login test steady
 
@@ -191,3 +197,48 @@ async def busy_hub(hub: ServedHub) -> dict[str, Session | Written]:
         "question": await asking(hub, "Set up the tests", sim.tool("AskUserQuestion", QUESTIONS)),
         "form": await asking(hub, "Book a table", sim.request(FORM)),
     }
+
+
+LAPTOP = HostFacts(
+    handrail="0.1.0",
+    system="Linux 6.12, x86_64",
+    clis=(CliFacts(version="2.1.325", logged_in=True),),
+    roots=("/home/ada/src",),
+    load=0.21,
+    free_bytes=212_000_000_000,
+    live=1,
+    probe={"status": "fine"},
+    profiles=("careful", "edits"),
+)
+MACHINES = {
+    "build-box": msgspec.structs.replace(
+        LAPTOP, labels=("linux", "gpu"), roots=("/srv/shop", "/srv/models"), capacity=8, live=3, load=0.64
+    ),
+    "mac-mini": msgspec.structs.replace(
+        LAPTOP,
+        system="Darwin 24.6, arm64",
+        labels=("macos", "xcode"),
+        roots=("/Users/ci/work",),
+        capacity=4,
+        live=1,
+        load=0.38,
+        free_bytes=640_000_000,
+        draining=True,
+    ),
+    "pi": msgspec.structs.replace(LAPTOP, system="Linux 6.6, aarch64", roots=("/home/pi",), live=1),
+}
+
+
+@asynccontextmanager
+async def hosts_around(hub: ServedHub, directory: Path) -> AsyncIterator[None]:
+    """Machines with a session each: one is well, one is drained and has little space left, and one has gone away."""
+    async with AsyncExitStack() as stack:
+        for name, facts in MACHINES.items():
+            host = await stack.enter_async_context(fake_host(hub, directory, name))
+            host.facts = facts
+            async with AsyncExitStack() as leaving:
+                link = await (leaving if name == "pi" else stack).enter_async_context(host.connected())
+                session = await host.session(f"Look after {name}")
+                await link.offer()
+                await link.copy(session)
+        yield

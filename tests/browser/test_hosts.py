@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,7 +22,7 @@ from handrail.server.hosts import commands
 from ..host.fleet import hub_behind
 from ..host.middle import Middle, middle
 from ..host.support import ASKS, RunningHost, eventually, made, running_host
-from ..server.hosts.fake_host import FakeHost, fake_host
+from ..server.hosts.fake_host import FakeHost, Link, fake_host
 from ..server.support import ServedHub
 from .hubs import Visit
 from .test_accessibility import look, nothing_serious
@@ -54,12 +55,11 @@ class Fleet:
         async with self.served.client() as owner:
             return str((await owner.post("/api/hosts/enrolments", json={"name": name})).json()["code"])
 
-    async def fake(self, name: str, **facts: object) -> FakeHost:
-        """A machine that only tells of itself."""
+    async def fake(self, name: str, **facts: Any) -> tuple[FakeHost, Link]:
+        """A machine that only tells of itself, and does what the test says."""
         host = await self._stack.enter_async_context(fake_host(self.served, self.directory, name))
         host.facts = msgspec.structs.replace(host.facts, **facts)
-        await self._stack.enter_async_context(host.connected())
-        return host
+        return host, await self._stack.enter_async_context(host.connected())
 
     async def session(self, host: RunningHost, prompt: str = "Clean up") -> str:
         """A session on a host, which asks for something."""
@@ -255,33 +255,27 @@ async def test_sessions_are_seen_by_machine(fleet: Fleet, visit: Visit) -> None:
     await expect(ada.page.get_by_role("dialog")).to_contain_text("build-box is not connected")
 
 
-async def test_conversations_of_a_host_are_taken_over_there(
-    fleet: Fleet, visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = {"session_id": "c1", "title": "Begun there", "cwd": "/srv/shop", "updated_at": time.time(), "messages": 3}
-    hub = fleet.served.hub
-    asked: list[tuple[str, ...]] = []
+async def test_conversations_of_a_host_are_taken_over_there(fleet: Fleet, visit: Visit) -> None:
+    host, link = await fleet.fake("build-box")
+    taken = await host.session("Begun there", live=False)
+    there = {"session_id": "c0ffee", "title": "Begun there", "cwd": "/srv", "updated_at": time.time(), "messages": 3}
+    asked: list[dict[str, Any]] = []
 
-    async def adoptable(host: str, cwd: str | None) -> list[dict[str, object]]:
-        asked.append((host,))
-        return [kept]
+    async def adopt(command: wire.Command) -> dict[str, str]:
+        asked.append(msgspec.json.decode(command.params))
+        await link.send_page(await host.store.copy_page(taken, after=0))
+        return {"id": taken}
 
-    async def adopt(host: str, wanted: str) -> str:
-        asked.append((host, wanted))
-        return (await fleet.served.session()).id
-
-    monkeypatch.setattr(hub.hosts, "adoptable", adoptable)
-    monkeypatch.setattr(hub.hosts, "adopt", adopt)
-    host = await fleet.fake("build-box")
+    link.answer("adoptable", lambda command: [there])
+    link.answer("adopt", adopt)
     ada = await visit(fleet.served)
     await ada.goto("/new")
     await ada.page.get_by_text("Resume from Claude Code").click()
     await expect(ada("handrail-adoptable")).to_contain_text("There are none")
     await ada.page.get_by_label("Machine").select_option(host.id)
-    await expect(ada("handrail-adoptable")).to_contain_text("Begun there")
     await ada.page.get_by_role("button", name="Resume Begun there").click()
-    await expect(ada("handrail-session")).to_be_visible()
-    assert asked == [(host.id,), (host.id, "c1")]
+    await expect(ada("handrail-session-head .session-host")).to_contain_text("build-box")
+    assert asked == [{"cli_session_id": "c0ffee"}]
 
 
 async def test_a_viewer_sees_hosts_and_changes_none(fleet: Fleet, visit: Visit) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,10 +17,14 @@ import pytest
 from playwright.async_api import expect
 
 from handrail.events import model as e
+from handrail.link import wire
 from handrail.protocol.options import Options
-from handrail.store.base import AskRow, RunUsageRow
+from handrail.server.auth.secret_words import HOST_PREFIX, hashed, new_secret
+from handrail.store.base import AskRow, HostRow, RunUsageRow
+from handrail.store.sqlite import SqliteStore
 from handrail.testing import simulated as sim
 
+from ..server.hosts.fake_host import FakeHost
 from ..server.payloads import PAYLOADS
 from ..server.showing.test_hostile_text import everywhere, rows
 from ..server.support import ServedHub
@@ -189,8 +195,79 @@ PAGES = {
     "/sessions": "handrail-sessions",
     "/usage": "handrail-usage",
     "/new": "handrail-new-session",
+    "/hosts": "handrail-hosts",
     "/policy": "handrail-policy",
 }
+
+
+def hostile_facts(attack: str) -> wire.HostFacts:
+    """A host with the attack in everything that it says of itself."""
+    return wire.HostFacts(
+        handrail=attack,
+        system=attack,
+        clis=(wire.CliFacts(version=attack, path=attack, logged_in=False),),
+        roots=(attack,),
+        labels=(attack,),
+        trouble=attack,
+        profiles=(attack,),
+        probe={"status": attack, "text": attack, "findings": [attack]},
+    )
+
+
+async def test_in_what_hosts_say(hub: ServedHub, visit: Visit, tmp_path: Path) -> None:
+    """Names, labels, directories, versions and troubles of hosts; some of them are connected, and ask."""
+    now = time.time()
+    keys = [new_secret(HOST_PREFIX) for _ in PAYLOADS]
+    for number, attack in enumerate(PAYLOADS):
+        await hub.hub.store.add_host(
+            HostRow(
+                id=f"h{number}",
+                # The hub lets no such host in: this is what an older or a broken one may have stored.
+                name=attack[:100] or "x",
+                key_hash=hashed(keys[number]),
+                enrolled_at=now,
+                last_seen_at=now,
+                facts=msgspec.json.encode(hostile_facts(attack)),
+            )
+        )
+    await hub.hub.hosts.registry.load()
+    async with AsyncExitStack() as stack:
+        connected = range(0, len(PAYLOADS), 8)
+        for number in connected:
+            store = SqliteStore(str(tmp_path / f"host-{number}.db"))
+            await store.open()
+            stack.push_async_callback(store.close)
+            told = {"host_id": f"h{number}", "name": PAYLOADS[number][:100], "key": keys[number]}
+            host = FakeHost(hub, told, store)
+            host.facts = hostile_facts(PAYLOADS[number])
+            link = await stack.enter_async_context(host.connected())
+            session = await host.session(PAYLOADS[number][:200])
+            await host.asks(session)
+            await link.offer()
+            await link.copy(session)
+        mallory = await visit(hub)
+        await expect(mallory("handrail-inbox .ask-host")).to_have_count(len(connected))
+        await harmless(mallory)
+        await mallory.follow("/hosts")
+        await expect(mallory("handrail-host-card")).to_have_count(len(PAYLOADS) + 1)
+        await expect(mallory("handrail-host-card[data-state=connected]")).to_have_count(len(connected) + 1)
+        await harmless(mallory)
+        await mallory.page.get_by_role("button", name="More about").first.click()
+        await harmless(mallory)
+        for path, element in PAGES.items():
+            await mallory.follow(path)
+            await expect(mallory(element)).to_be_visible()
+            await expect(mallory(f"{element} .spinner:visible")).to_have_count(0)
+            await harmless(mallory)
+        await mallory.follow(f"/new?host=h{connected[0]}")
+        await expect(mallory.page.get_by_label("Machine")).to_have_value(f"h{connected[0]}")
+        await harmless(mallory)
+        await mallory.open_session(session)
+        await expect(mallory.card.locator(".ask-host")).to_be_visible()
+        await harmless(mallory)
+    # They are all gone now.
+    await expect(mallory.card.locator(".ask-away")).to_be_visible()
+    await harmless(mallory)
 
 
 async def test_in_names_of_files(hub: ServedHub, visit: Visit) -> None:

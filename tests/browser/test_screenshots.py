@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
+from handrail.link.wire import HostFacts
+from handrail.server.api import hosts
+
 from ..server.support import ServedHub
 from .hubs import Visit
-from .scenes import busy_hub
+from .scenes import LAPTOP, busy_hub, hosts_around
 from .visitor import Visitor
 
 IMAGES = Path(__file__).parent.parent.parent / "docs" / "images"
@@ -70,6 +73,22 @@ async def test_the_desk(hub: ServedHub, visit: Visit, pictures: Path) -> None:
     await expect(ada("handrail-usage svg").first).to_be_visible()
     await expect(ada("handrail-usage")).to_contain_text("Fix the flaky login test")
     await keep(ada, hub, pictures / "usage.png")
+
+
+async def test_hosts(
+    hub: ServedHub, visit: Visit, pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def facts_of_a_laptop(*_: object) -> HostFacts:
+        return LAPTOP
+
+    monkeypatch.setattr(hosts, "own_name", lambda: "laptop")
+    monkeypatch.setattr(hosts, "_own_facts", facts_of_a_laptop)
+    async with hosts_around(hub, tmp_path):
+        ada = await visit(hub)
+        await ada.follow("/hosts")
+        for state in ("connected", "draining", "away"):
+            await expect(ada(f"handrail-host-card[data-state={state}]").first).to_be_visible()
+        await keep(ada, hub, pictures / "hosts.png")
 
 
 async def test_a_phone(hub: ServedHub, visit: Visit, pictures: Path) -> None:

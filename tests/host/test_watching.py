@@ -152,7 +152,7 @@ ITEMS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ITEMS)
 def test_whatever_happens_each_block_is_said_in_order_and_in_its_place(steps: list[tuple[str, str]]) -> None:
     asyncio.run(_play(steps))

@@ -30,6 +30,9 @@ ANYWHERE: Final = "http://handrail"
 """The name of the hub where there is none: behind its socket."""
 PASSING: Final = frozenset({502, 503, 504})
 """What a proxy answers while the hub behind it is away."""
+UNREAD: Final = "unread"
+NO_HUBS: Final = frozenset({"", UNREAD})
+"""The codes of what a hub does not say."""
 
 Recover = Callable[[], Awaitable[Any]]
 """Looks whether something was done although nobody heard of it; gives what is then the answer, else None."""
@@ -105,11 +108,10 @@ class HubConnection:
         try:
             _decoded(await self._sent("GET", "/api/me"), _Caller)
         except HubError as error:
-            if error.code not in NO_HUB_SAYS_SO:
+            if error.code not in NO_HUBS or error.status in PASSING:
                 raise
-            raise HubError(
-                f"what answers at {self.where} is no hub ({error}): check the address", code="no_hub", status=error.status
-            ) from None
+            words = f"what answers at {self.where} is no hub, or one of another version: check the address"
+            raise HubError(words, code="no_hub", status=error.status) from None
 
     async def get(self, path: str, into: Any = Any, **query: Any) -> Any:
         """Read something."""
@@ -199,7 +201,7 @@ def _decoded(response: httpx2.Response, into: Any) -> Any:
         return msgspec.json.decode(response.content, type=into)
     except msgspec.MsgspecError as error:
         raise HubError(
-            f"the hub's answer cannot be read ({error}): is it of another version?", code="unread", status=0
+            f"the hub's answer cannot be read ({error}): is it of another version?", code=UNREAD, status=0
         ) from None
 
 
@@ -238,6 +240,13 @@ _ERRORS: Mapping[str, type[errors.HandrailError]] = {
 """The error of each problem that a program would have met without a hub, too, where the hub does not name it itself."""
 
 BASE: Final = errors.HandrailError.__name__
+
+
+class _Caller(msgspec.Struct):
+    """Who asks, to a hub."""
+
+    name: str
+    role: str
 
 
 class _Problem(msgspec.Struct):

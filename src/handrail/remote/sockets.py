@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from handrail.errors import HandrailError
+from handrail.link.reasons import words_of
 from handrail.remote.connection import ANYWHERE, HubConnection
 from handrail.remote.errors import HubError, HubUnreachable
 from handrail.remote.pauses import Pauses
@@ -133,7 +134,9 @@ class LastingSocket:
     def _went_down(self, reason: str) -> None:
         if self._up:
             self._up, self._was_lost = False, True
-            logger.warning("the hub at %s is away: %s; it is looked for until it is back", self._connection.where, reason)
+            logger.warning(
+                "the hub at %s is away: %s; it is looked for until it is back", self._connection.where, reason
+            )
             self._watcher.disconnected(reason)
 
 

@@ -164,7 +164,6 @@ export class HandrailAsk extends HandrailElement {
   /** @param {Card} card */
   #showAway(card) {
     const words = isOpen(card) ? awayWords(card, "The ask stays open: answer it when it is back.") : "";
-    this.dataset.host = words ? (card.host_state ?? "") : "";
     this.#away.hidden = !words;
     if (this.#away.dataset.words === words) return;
     this.#away.dataset.words = words;

@@ -23,6 +23,8 @@ export class HandrailPinnedAsks extends HandrailElement {
   #place = h("div", { class: "stack-card" });
   /** @type {HandrailAsk | null} */
   #card = null;
+  /** Which ask that is: as long as it stays in front it keeps what is typed there, and the focus. */
+  #shownAsk = "";
 
   /** @override */
   mount() {
@@ -94,15 +96,16 @@ export class HandrailPinnedAsks extends HandrailElement {
   #showCard(card) {
     if (card === null) {
       this.#card = null;
+      this.#shownAsk = "";
       return this.#place.replaceChildren();
     }
     const key = askKey(card.session, card.ask_id);
-    if (this.#card?.dataset.ask === key) {
+    if (this.#card && this.#shownAsk === key) {
       if (this.#card.card !== card) this.#card.card = card;
       return;
     }
     this.#card = make(HandrailAsk, { card, inSession: true, pinned: true });
-    this.#card.dataset.ask = key;
+    this.#shownAsk = key;
     fill(this.#place, this.#card);
   }
 }
