@@ -13,7 +13,9 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     names = sorted(known)
     lowered = {name.lower(): name for name in names}
     near = difflib.get_close_matches(given.lower(), lowered, n=1)
-    return f": did you mean {lowered[near[0]]!r}?" if near else f": there is {listed(names)}"
+    if near:
+        return f": did you mean {lowered[near[0]]!r}?"
+    return f": there {'is' if len(names) == 1 else 'are'} {listed(names)}"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -212,7 +212,7 @@ LAPTOP = HostFacts(
 )
 MACHINES = {
     "build-box": msgspec.structs.replace(
-        LAPTOP, labels=("linux", "gpu"), roots=("/srv/shop", "/srv/models"), capacity=8, live=3, load=0.64
+        LAPTOP, labels=("linux", "gpu"), roots=("/srv/shop", "/srv/models"), capacity=8, live=1, load=0.64
     ),
     "mac-mini": msgspec.structs.replace(
         LAPTOP,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 from playwright.async_api import expect
@@ -22,6 +23,8 @@ REFUSED = (
     "ERR_CONNECTION_REFUSED|WebSocket connection to|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED"
 )
 """What browsers log when a hub is gone: no page can keep them from it."""
+
+CLICK_AT = "(button, at) => void setTimeout(() => button.click(), at - Date.now())"
 
 WORDS = " ".join(f"word{number}" for number in range(120))
 
@@ -85,12 +88,14 @@ async def test_two_answers_at_the_same_time(hub: ServedHub, visit: Visit) -> Non
         somebody.expects("status of 409")
         await somebody.open_session(session.id)
         await expect(somebody.card).to_contain_text("rm -rf build")
-    # No page hears of the other's answer before it gives its own.
-    await asyncio.gather(ada.act("allow").click(), grace.act("deny").click())
+    # In the same moment, so that no page hears of the other's answer before it gives its own.
+    soon = (time.time() + 1) * 1000
+    await asyncio.gather(ada.act("allow").evaluate(CLICK_AT, soon), grace.act("deny").evaluate(CLICK_AT, soon))
+    for somebody in (ada, grace):
+        await expect(somebody.card).to_have_count(0)
     (row,) = [row for row in await hub.hub.store.asks(session.id) if row.id == asked.id]
     for somebody in (ada, grace):
         await expect(somebody.closed).to_contain_text(f"by {row.decided_by}")
-        await expect(somebody.card).to_have_count(0)
 
 
 def greets(request: ModelRequest) -> Reply:

@@ -29,7 +29,7 @@ async def test_files_are_rewound_after_a_look_at_what_would_change(real: OpenHub
     await expect(dialog.locator(".file-list")).to_contain_text("greeting.txt")
     assert (hub.project / "greeting.txt").exists()
     await dialog.locator("[data-action=rewind]").click()
-    await expect(dialog).to_contain_text("1 file")
+    await expect(dialog).to_contain_text("Done: 1 file changed back.")
     await expect(dialog.get_by_role("button", name="Close")).to_be_visible()
     assert not (hub.project / "greeting.txt").exists()
 

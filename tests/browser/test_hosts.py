@@ -25,7 +25,7 @@ from ..host.support import ASKS, RunningHost, eventually, made, running_host
 from ..server.hosts.fake_host import FakeHost, Link, fake_host
 from ..server.support import ServedHub
 from .hubs import Visit
-from .test_accessibility import look, nothing_serious
+from .test_accessibility import nothing_serious
 from .test_phone import fits
 from .visitor import Visitor
 
@@ -313,24 +313,22 @@ TROUBLED = {
 }
 
 
-@look
-async def test_hosts_as_axe_sees_them_and_on_a_phone(fleet: Fleet, visit: Visit, dark: bool) -> None:
+@pytest.mark.parametrize(("phone", "dark"), [(False, False), (True, True)], ids=["desk, light", "phone, dark"])
+async def test_hosts_as_axe_sees_them(fleet: Fleet, visit: Visit, phone: bool, dark: bool) -> None:
     session = await fleet.session(await fleet.host())
     await fleet.fake("a-machine-with-a-name-that-is-longer-than-a-phone-is-wide", **TROUBLED)
-    ada, phone = await visit(fleet.served, dark=dark), await visit(fleet.served, dark=dark, phone=True)
+    ada = await visit(fleet.served, dark=dark, phone=phone)
     fleet.line.cut()
-    for somebody, where in ((ada, "desk"), (phone, "phone")):
-        await somebody.follow("/hosts")
-        await expect(card_of(somebody, "build-box")).to_have_attribute("data-state", "away")
-        await somebody.page.get_by_role("button", name="Enrol").click()
-        await expect(somebody(".enrolment code")).to_be_visible()
-        await nothing_serious(somebody, f"hosts, {where}")
-        await expect(somebody(".side-list, .tabs").first).to_be_attached()
-        await somebody.open_session(session)
-        await expect(somebody.card.locator(".ask-away")).to_be_visible()
-        await nothing_serious(somebody, f"a session of a host that is away, {where}")
-    for path in ("/hosts", "/sessions", "/new", "/inbox", f"/s/{session}"):
-        await phone.follow(path)
-        await expect(phone("main h1")).to_be_visible()
-        await expect(phone("main .spinner:visible:not([role=img]):not(.enrolment *)")).to_have_count(0)
-        await fits(phone)
+    await ada.follow("/hosts")
+    await expect(card_of(ada, "build-box")).to_have_attribute("data-state", "away")
+    await ada.page.get_by_role("button", name="Enrol").click()
+    await expect(ada(".enrolment code")).to_be_visible()
+    await nothing_serious(ada, "hosts")
+    await ada.open_session(session)
+    await expect(ada.card.locator(".ask-away")).to_be_visible()
+    await nothing_serious(ada, "a session of a host that is away")
+    for path in ("/hosts", "/sessions", "/new", "/inbox", f"/s/{session}") if phone else ():
+        await ada.follow(path)
+        await expect(ada("main h1")).to_be_visible()
+        await expect(ada("main .spinner:visible:not([role=img])")).to_have_count(0)
+        await fits(ada)

@@ -14,6 +14,7 @@ from handrail.cli.candidates import host_names, host_wishes
 from handrail.cli.hosting.enrolled import enrolled
 from handrail.cli.hosting.host_list import drained_words, host_page, revoking_words
 from handrail.cli.hosting.names import HostNames
+from handrail.cli.hosting.remembered import remember, with_remembered
 from handrail.cli.hosting.running import the_only_agent
 from handrail.cli.hosting.settings import GivenHost, HostSettings, default_name, host_settings
 from handrail.cli.hosting.telling import HubTold, SessionsTold, Telling, session_news
@@ -101,6 +102,26 @@ def test_a_root_of_the_command_line_is_where_it_was_typed(tmp_path: Path, monkey
     (tmp_path / "src").mkdir()
     monkeypatch.chdir(tmp_path)
     assert host_settings(GivenHost(roots=("src",)), Config()).roots == (str((tmp_path / "src").resolve()),)
+
+
+def test_what_was_said_at_the_enrolment_holds_until_somebody_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = str(tmp_path)
+    assert with_remembered(GivenHost(), Host(), directory) == GivenHost()
+    monkeypatch.chdir(tmp_path)
+    remember(directory, GivenHost(code="hre_x", roots=("src",), labels=("gpu",), capacity=2))
+    known = GivenHost(roots=(str(tmp_path / "src"),), labels=("gpu",), capacity=2)
+    assert with_remembered(GivenHost(), Host(), directory) == known
+    assert with_remembered(GivenHost(roots=("/a",)), Host(), directory).roots == ("/a",)
+    configured = Host(roots=("/b",), labels=("x",), capacity=3)
+    assert with_remembered(GivenHost(), configured, directory) == GivenHost()
+
+
+def test_what_was_said_at_the_enrolment_and_cannot_be_read_is_not_ignored(tmp_path: Path) -> None:
+    (tmp_path / "offered.json").write_text("{")
+    with pytest.raises(ConfigError, match="say it again with --root"):
+        with_remembered(GivenHost(), Host(), str(tmp_path))
 
 
 @pytest.mark.parametrize(

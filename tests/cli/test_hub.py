@@ -7,16 +7,19 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from typer.testing import CliRunner
 
+from handrail.cli.app import app
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
@@ -24,6 +27,8 @@ pytestmark = pytest.mark.slow
 
 LINK = re.compile(r"(http://127\.0\.0\.1:\d+)/#login=(\S+)")
 PATIENCE = 60
+PAUSE = 0.05
+"""Between two looks at what others do: whoever looks all the time keeps them from doing it."""
 ASKS = (
     sim.turn(sim.tool("Bash", {"command": "make"}, output="made"), "Done."),
     sim.loop_turns("You said $text."),
@@ -51,7 +56,14 @@ class Machine:
         }
 
     def handrail(self, *words: str, code: int = 0) -> str:
-        """Run a command; returns what it printed."""
+        """Run a command in this process, in the machine's environment and nothing else; returns what it printed."""
+        others = dict.fromkeys(os.environ.keys() - self.env.keys())
+        with chdir(self.project):
+            done = CliRunner().invoke(app, words, env=others | self.env, catch_exceptions=False)
+        return told(done.exit_code, code, done.stdout, done.stderr)
+
+    def process(self, *words: str, code: int = 0) -> str:
+        """The same in a process of its own, beside what this one does."""
         done = subprocess.run(
             [sys.executable, "-m", "handrail", *words],
             env=self.env,
@@ -61,8 +73,7 @@ class Machine:
             timeout=PATIENCE,
             stdin=subprocess.DEVNULL,
         )
-        assert done.returncode == code, done.stderr
-        return done.stdout if code == 0 else done.stderr
+        return told(done.returncode, code, done.stdout, done.stderr)
 
     @contextmanager
     def serving(self, *words: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
@@ -89,6 +100,12 @@ class Machine:
             process.communicate(timeout=PATIENCE)
 
 
+def told(returned: int, expected: int, output: str, errors: str) -> str:
+    """What a command that ended as expected said: what it failed for, if it was to fail."""
+    assert returned == expected, errors or output
+    return output if expected == 0 else errors
+
+
 def waiting_in(client: httpx2.Client, title: str) -> list[dict[str, Any]]:
     """What the session with this title asks."""
     return [ask for ask in client.get("/api/asks").json()["items"] if ask["session_title"] == title]
@@ -109,7 +126,7 @@ def test_the_link_lets_a_browser_in_once(machine: Machine) -> None:
         assert found is not None
         with httpx2.Client(base_url=url, headers={"origin": url}) as other:
             assert other.post("/api/login", json={"code": found[2]}).json()["role"] == "viewer"
-        assert f"process {process.pid}" in machine.handrail("serve", code=1)
+        assert f"process {process.pid}" in machine.process("serve", code=1)
 
 
 def test_tokens_are_made_listed_and_revoked(machine: Machine) -> None:
@@ -127,7 +144,7 @@ def test_tokens_are_made_listed_and_revoked(machine: Machine) -> None:
 
 
 def test_commands_leave_sessions_to_the_hub(machine: Machine) -> None:
-    machine.handrail("run", "hello", code=3)
+    machine.process("run", "hello", code=3)
     session = machine.handrail("ls", "--json")
     (session_id,) = re.findall(r'"id": "(\w+)"', session)
     with machine.serving() as (process, url, _):
@@ -137,9 +154,10 @@ def test_commands_leave_sessions_to_the_hub(machine: Machine) -> None:
             found = client.get(f"/api/sessions/{session_id}").json()
             assert (found["live"], found["owner"]) == (True, "here")
             with ThreadPoolExecutor() as threads:
-                running = threads.submit(machine.handrail, "run", "--in-hub", "--title", "from the terminal", "make")
+                running = threads.submit(machine.process, "run", "--in-hub", "--title", "from the terminal", "make")
                 while not (asks := waiting_in(client, "from the terminal")):
                     assert not running.done(), running.result()
+                    time.sleep(PAUSE)
                 (ask,) = asks
                 answer = {"digest": ask["digest"], "answer": {"type": "allow"}}
                 client.post(f"/api/asks/{ask['session']}/{ask['ask_id']}/answer", json=answer).raise_for_status()
@@ -157,7 +175,7 @@ def test_commands_leave_sessions_to_the_hub(machine: Machine) -> None:
     ],
 )
 def test_a_hub_that_must_not_be_reached_so_does_not_start(machine: Machine, words: list[str], message: str) -> None:
-    assert message in machine.handrail("serve", *words, code=2)
+    assert message in machine.process("serve", *words, code=2)
 
 
 def test_a_hub_that_was_killed_is_not_in_the_way(machine: Machine) -> None:
@@ -177,7 +195,7 @@ def test_a_stop_waits_for_what_runs(machine: Machine) -> None:
             body = {"cwd": str(machine.project), "prompt": "take your time"}
             session = client.post("/api/sessions", json=body).json()["id"]
             while client.get(f"/api/sessions/{session}").json()["status"] != "running":
-                pass
+                time.sleep(PAUSE)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=PATIENCE)
         assert "waiting for 1 session" in output

@@ -23,7 +23,7 @@ from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
 from ..server.support import Around
-from .test_hub import PATIENCE, Machine, machine
+from .test_hub import PATIENCE, PAUSE, Machine, machine
 
 __all__ = ["machine"]
 
@@ -70,7 +70,7 @@ def test_a_stop_while_a_session_starts_leaves_nothing_behind(machine: Machine) -
             body = {"cwd": str(machine.project), "prompt": "go"}
             starting = threads.submit(client.post, "/api/sessions", json=body)
             while not (started.exists() and started.read_text()):
-                time.sleep(0.02)
+                time.sleep(PAUSE)
             process.send_signal(signal.SIGINT)
             output, _ = process.communicate(timeout=PATIENCE)
             refused = starting.result()
@@ -92,10 +92,10 @@ def test_no_session_is_started_while_the_hub_stops(machine: Machine) -> None:
             body = {"cwd": str(machine.project), "prompt": "take your time"}
             session = client.post("/api/sessions", json=body).json()["id"]
             while client.get(f"/api/sessions/{session}").json()["status"] != "running":
-                pass
+                time.sleep(PAUSE)
             process.send_signal(signal.SIGINT)
             while client.get("/api/health").status_code == 200:
-                pass
+                time.sleep(PAUSE)
             for path, more in (("/api/sessions", body), (f"/api/sessions/{session}/fork", {})):
                 refused = client.post(path, json=more)
                 assert (refused.status_code, refused.json()["code"]) == (503, "stopping")

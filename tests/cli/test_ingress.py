@@ -27,10 +27,11 @@ def test_lines_are_made_listed_renewed_and_revoked(tmp_path: Path) -> None:
         (listed,) = json.loads(machine.handrail("ingress", "ls", "--json"))
         assert (listed["title"], listed["connected"], listed["transport"]) == ("nightly", False, "websocket")
         assert "waiting" in machine.handrail("ingress", "ls")
-        renewed = json.loads(machine.handrail("ingress", "renew", listed["id"], "--json"))
+        renewed = json.loads(machine.handrail("ingress", "renew", listed["id"][:6], "--json"))
         assert (renewed["url"], renewed["token"] == secret) == (address, False)
         machine.handrail("ingress", "revoke", listed["id"])
         assert "revoked" in machine.handrail("ingress", "ls")
+        assert "handrail ingress ls lists them" in machine.handrail("ingress", "revoke", "nothing", code=2)
         assert "no token that is good" in machine.handrail("ingress", "revoke", listed["id"], code=1)
         variable = machine.handrail("ingress", "new", "--hybrid", "--token-as-variable")
         assert re.match(

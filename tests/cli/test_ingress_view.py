@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from handrail.cli.ingress_view import ingress_table, line_of, remarks_on
+from handrail.cli.ingress_view import id_meant, ingress_table, line_of, remarks_on
+from handrail.errors import AmbiguousSession, SessionNotFound
 
 from .support import plain
 
@@ -45,6 +46,17 @@ def test_the_remarks_say_that_it_is_a_secret_and_which_versions_connect() -> Non
 def test_an_address_that_only_this_machine_reaches_is_said(host: str, told: bool) -> None:
     remarks = remarks_on({**MADE, "url": f"ws://{host}/v1/session_ingress/ws/x"}, as_variable=False)
     assert any("this machine only" in remark for remark in remarks) is told
+
+
+def test_the_start_of_an_id_is_enough() -> None:
+    known = [{"id": "3f2a9c01"}, {"id": "3f77aa02"}, {"id": "3f77aa02b"}]
+    assert id_meant("3f2", known) == "3f2a9c01"
+    assert id_meant("3f77aa02", known) == "3f77aa02"
+    with pytest.raises(AmbiguousSession, match="fits 3 sessions"):
+        id_meant("3f", known)
+    for unknown in ("", "77"):
+        with pytest.raises(SessionNotFound, match="handrail ingress ls"):
+            id_meant(unknown, known)
 
 
 @pytest.mark.parametrize(

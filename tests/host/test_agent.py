@@ -250,11 +250,10 @@ async def test_a_host_that_restarts_says_what_was_lost(tmp_path: Path, sink: Sin
             session = await started(hub, host)
             await hub.call("send", session, content="clean up", uuid=None)
             await eventually(lambda: sink.store.asks(session))
-            boot, journal = hub.hellos[-1].boot, hub.hellos[-1].journal
+            boot = hub.hellos[-1].boot
         async with running_host(tmp_path, hub.url, *ASKS):
             await eventually(lambda: _is_over(sink.store, session))
             assert hub.hellos[-1].boot != boot
-            assert hub.hellos[-1].journal == journal
         (ask,) = await sink.store.asks(session)
         assert ask.state not in ("pending", "decided")
 
@@ -373,6 +372,23 @@ async def test_it_tells_what_it_is(tmp_path: Path, sink: Sink) -> None:
         assert facts.trouble == ""
         assert facts.profiles == ("careful", "edits", "readonly")
         assert (await hub.call("claude"))["found"]
+
+
+async def test_whatever_keeps_it_from_connecting_it_tries_again(
+    tmp_path: Path, sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with both(tmp_path, sink) as (hub, host):
+        session = await started(hub, host)
+        with monkeypatch.context() as patch:
+            patch.setattr(FactsSource, "look", _fails)
+            await hub.cut()
+            await eventually(lambda: any("of no use" in news.text for news in host.news if news.kind == "lost"))
+        await eventually(lambda: len(hub.hellos) > 1)
+        assert await host.manager.session(session).is_live()
+
+
+async def _fails(*_: Any, **__: Any) -> None:
+    raise ZeroDivisionError("of no use")
 
 
 async def test_a_full_disk_is_said_and_said_to_be_over(

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.extensions.permessage_deflate import PerMessageDeflate
 
 from handrail.errors import ConfigError
-from handrail.host.dialling import Backoff, http_address, link_address
+from handrail.host.dialling import Backoff, deflate, http_address, link_address
+from handrail.server.live.compression import SharedDeflateFactory
 
 
 @pytest.mark.parametrize(
@@ -56,3 +60,18 @@ def test_tries_come_ever_later_up_to_half_a_minute() -> None:
     assert [quickest.next() for _ in range(3)] == [0.5, 1, 2]
     slowest.reset()
     assert slowest.next() == 1
+
+
+async def test_a_hub_takes_the_compression_that_a_host_offers() -> None:
+    async def repeat(socket: ServerConnection) -> None:
+        async for parcel in socket:
+            await socket.send(parcel)
+
+    async with serve(repeat, "127.0.0.1", 0, compression=None, extensions=[SharedDeflateFactory()]) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with connect(f"ws://127.0.0.1:{port}", compression=None, extensions=[deflate()]) as socket:
+            (agreed,) = socket.protocol.extensions
+            assert isinstance(agreed, PerMessageDeflate)
+            for parcel in (b"", b"a page " * 100_000, b"another page " * 50_000):
+                await socket.send(parcel)
+                assert await socket.recv() == parcel

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from handrail.errors import ConfigError
-from handrail.host.identity import HostIdentity, journal_id, load_identity, save_identity
-from handrail.store.base import SessionRow
-from handrail.store.sqlite import SqliteStore
+from handrail.host.identity import HostIdentity, load_identity, save_identity
 
 IDENTITY = HostIdentity(hub="https://hub.example.com", host_id="h1", name="box", key="hrh_secret")
 
@@ -38,17 +36,3 @@ def test_an_identity_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be written"):
         save_identity(tmp_path / "file", IDENTITY)
-
-
-async def test_a_journal_keeps_its_id_and_one_that_was_begun_anew_has_another(tmp_path: Path) -> None:
-    store = SqliteStore(str(tmp_path / "one.db"))
-    await store.open()
-    await journal_id(tmp_path, store)
-    await store.create_session(SessionRow(id="s1", cwd="/", created_at=1.0, updated_at=1.0))
-    known = await journal_id(tmp_path, store)
-    assert await journal_id(tmp_path, store) == known
-    await store.close()
-    anew = SqliteStore(str(tmp_path / "two.db"))
-    await anew.open()
-    assert await journal_id(tmp_path, anew) != known
-    await anew.close()

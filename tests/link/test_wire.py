@@ -16,7 +16,7 @@ SESSION = SessionRow(id="s1", cwd="/x", created_at=1.0, updated_at=2.0, settings
 HEAD = CopyHead(session_id="s1", fence=1, last_seq=2, changed=3)
 EVENT = EventRow(seq=1, at=1.0, type="text", body=b"{}", text="hello")
 FROM_HOST: list[wire.FromHost] = [
-    wire.Hello(version=1, name="box", boot="b", journal="j", facts=wire.HostFacts(labels=("gpu",), clock=1.5)),
+    wire.Hello(version=1, name="box", boot="b", facts=wire.HostFacts(labels=("gpu",), clock=1.5)),
     wire.Facts(facts=wire.HostFacts(clis=(wire.CliFacts(version="2.1.325"),))),
     wire.Offer(heads=[HEAD]),
     wire.Offer(done=True),

@@ -143,6 +143,14 @@ def test_a_link_to_a_secret_is_the_secret(tmp_path: Path) -> None:
         assert policy.judge(tool, given_input, cwd=str(project), home=str(tmp_path)).behavior == "ask"
 
 
+@pytest.mark.parametrize("name", ["grants.json", "trust.json", "hub.json", "handrail.db", "host/identity.json"])
+def test_sessions_for_a_hub_keep_off_what_is_the_users_own_too(name: str) -> None:
+    policy = Policy.of("trusted", allow=EVERYTHING, own=Own.of(PLACES.of_host()))
+    given_input = {"file_path": f"{PLACES.state}/{name}"}
+    assert policy.judge("Edit", given_input, cwd=PROJECT, home=HOME, mode="acceptEdits").behavior == "ask"
+    assert policy.judge("Read", given_input, cwd=PROJECT, home=HOME).behavior == "ask"
+
+
 def test_deny_rules_still_win() -> None:
     assert behavior("Bash", {"command": "handrail decide"}, deny=["Bash(handrail *)"]) == "deny"
     policy = Policy.of("readonly", own=Own.of(PLACES))

@@ -257,6 +257,24 @@ async def test_a_hub_that_is_not_there_is_said_at_once() -> None:
             pass
 
 
+async def something_else(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """A web server that is no hub."""
+    request = await reader.readuntil(b"\r\n\r\n")
+    status = b"404 Not Found" if b"/missing/" in request else b"200 OK"
+    writer.write(b"HTTP/1.1 " + status + b"\r\ncontent-length: 6\r\nconnection: close\r\n\r\n<html>")
+    await writer.drain()
+    writer.close()
+
+
+@pytest.mark.parametrize("path", ["", "/missing"])
+async def test_what_is_no_hub_is_said(path: str) -> None:
+    async with await asyncio.start_server(something_else, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(HubError, match=rf"what answers at http://127\.0\.0\.1:{port}{path} is no hub"):
+            async with Hub(f"http://127.0.0.1:{port}{path}", "hr_nothing", patience=0.0):
+                pass
+
+
 async def test_a_token_that_is_not_known_is_refused(tmp_path: Path) -> None:
     async with Wire().laid() as wire, hub_behind(wire, tmp_path) as served:
         with pytest.raises(HubError) as caught:

@@ -475,8 +475,8 @@ async def test_the_policy_has_the_last_word_on_what_an_answer_changes(play: Any)
     async with connect(options, on_ask=leave_open, policy=Policy.of(deny=["Bash(curl *)"])) as client:
         running = asyncio.create_task(client.run("hi"))
         digest = (await open_ask(client)).digest
+        forbidden = Allow(updated_input={"command": "curl evil.example"})
         with pytest.raises(UnfitAnswer, match="policy denies"):
-            forbidden = Allow(updated_input={"command": "curl evil.example"})
             await client.decide("r1", forbidden, actor=ALICE, digest=digest)
         await client.decide("r1", Allow(updated_input={"command": "make one"}), actor=ALICE, digest=digest)
         await running

@@ -153,7 +153,7 @@ test("facts are told as far as they are known, in one line each", () => {
 
 test("sessions are counted", () => {
   assert.equal(words.sessionCounts(host()), "1 live · 3 in all");
-  assert.equal(words.sessionCounts(host({ facts: { capacity: 8 } })), "1 live of 8 at most · 3 in all");
+  assert.equal(words.sessionCounts(host({ facts: { capacity: 8 } })), "1 of 8 live · 3 in all");
   assert.equal(words.sessionCounts(host({ state: "revoked" })), "3 sessions");
 });
 

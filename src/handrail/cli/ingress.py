@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from handrail.cli.candidates import models, permission_modes, policy_profiles
-from handrail.cli.commands.parameters import JSON
+from handrail.cli.commands.parameters import JSON, check_mode, check_profile
 
 if TYPE_CHECKING:
     from handrail.cli.commands.workplace import Workplace
+    from handrail.remote.connection import HubConnection
 
 __all__ = ["ingress"]
 
@@ -44,7 +45,7 @@ AsVariable = Annotated[
         help="For shells other than bash, zsh and ksh. Everything that Claude runs can read the token then.",
     ),
 ]
-Session = Annotated[str, typer.Argument(metavar="ID", help="A session from handrail ingress ls.")]
+Session = Annotated[str, typer.Argument(metavar="ID", help="A session from handrail ingress ls: its id or the start of it.")]
 
 
 @ingress.command()
@@ -69,6 +70,10 @@ def new(
 
     Example: handrail ingress new --title "nightly build"
     """
+    if mode is not None:
+        check_mode(mode)
+    if policy is not None:
+        check_profile(policy)
     wanted = {
         "title": title,
         "transport": "hybrid" if hybrid else "websocket",
@@ -85,7 +90,7 @@ def new(
 @ingress.command()
 def renew(ctx: typer.Context, session: Session, token_as_variable: AsVariable = False, json: JSON = False) -> None:
     """Make another token for a session, and print the line again. The one it had ends at once."""
-    _print_line(ctx, f"/api/ingress/{session}/token", None, as_variable=token_as_variable, json=json)
+    _print_line(ctx, "/api/ingress/{}/token", None, session=session, as_variable=token_as_variable, json=json)
 
 
 @ingress.command("ls")
@@ -118,13 +123,29 @@ def revoke(ctx: typer.Context, session: Session) -> None:
         from handrail.cli.hub_connection import connected
 
         async with connected() as hub:
-            await hub.act("DELETE", f"/api/ingress/{session}")
-        place.done(f"the token of session {session} is revoked")
+            found = await _found(hub, session)
+            await hub.act("DELETE", f"/api/ingress/{found}")
+        place.done(f"the token of session {found[:8]} is revoked")
 
     at_work(ctx, work, with_sessions=False)
 
 
-def _print_line(ctx: typer.Context, path: str, body: dict[str, Any] | None, *, as_variable: bool, json: bool) -> None:
+async def _found(hub: HubConnection, reference: str) -> str:
+    """The id of the session that is meant. Raises `SessionError`."""
+    from handrail.cli.ingress_view import id_meant
+
+    return id_meant(reference, (await hub.get("/api/ingress", dict[str, Any]))["items"])
+
+
+def _print_line(
+    ctx: typer.Context,
+    path: str,
+    body: dict[str, Any] | None,
+    *,
+    session: str | None = None,
+    as_variable: bool,
+    json: bool,
+) -> None:
     from handrail.cli.commands.workplace import at_work
 
     async def work(place: Workplace) -> None:
@@ -133,7 +154,8 @@ def _print_line(ctx: typer.Context, path: str, body: dict[str, Any] | None, *, a
         from handrail.cli.showing.style import NEEDS_YOU
 
         async with connected() as hub:
-            made = await hub.post(path, dict[str, Any], body=body)
+            at = path if session is None else path.format(await _found(hub, session))
+            made = await hub.post(at, dict[str, Any], body=body)
         if json:
             place.json(made)
             return

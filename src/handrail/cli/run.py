@@ -194,22 +194,12 @@ def run(
 
 
 def _check(settings: RunSettings) -> None:
-    _check_mode(settings.mode)
+    if settings.mode is not None:
+        check_mode(settings.mode)
     _check_transport(settings.transport)
     for hint, wrong, why in _contradictions(settings):
         if wrong:
             raise typer.BadParameter(why, param_hint=hint)
-
-
-def _check_mode(mode: str | None) -> None:
-    if mode is None:
-        return
-    from handrail.config.keys import KEYS
-    from handrail.wording import did_you_mean
-
-    modes = KEYS["claude.permission_mode"].choices
-    if mode not in modes:
-        raise typer.BadParameter(f"there is no mode {mode!r}{did_you_mean(mode, modes)}", param_hint="--mode")
 
 
 def _check_transport(transport: str | None) -> None:

@@ -18,7 +18,7 @@ from handrail.policy.answers.encoding import decode_answer
 from handrail.policy.storage.loading import Asked
 from handrail.sessions.abroad import WantedSession
 from handrail.sessions.asks import Actor
-from handrail.sessions.launching import decode_settings
+from handrail.sessions.launching import SessionSettings, decode_settings
 from handrail.sessions.manager import Manager
 from handrail.sessions.programs import ProgramSpec, attachments_of
 from handrail.sessions.project_files import suggest_files
@@ -88,6 +88,7 @@ class Acts:
         self.programs = programs
         self._further = dict(further)
         self._becoming_live = asyncio.Lock()
+        manager.adopted_as = SessionSettings(options=limits.defaults, policy=limits.asked(None), budget=limits.budget)
 
     def method(self, name: str) -> Method:
         """The command of this name. Raises `LocalProtocolError`."""
@@ -176,11 +177,7 @@ class Acts:
         for each in await self.manager.adoptable():
             if each.session_id.startswith(wanted):
                 await asyncio.to_thread(self.limits.directory, each.cwd)
-        limits = self.limits
-        adopted = await self.manager.adopt(
-            wanted, options=limits.defaults, policy=limits.asked(None), budget=limits.budget
-        )
-        return {"id": adopted.id}
+        return {"id": (await self.manager.adopt(wanted)).id}
 
     def _attached(
         self, program: ProgramSpec | None, session_id: str = ""

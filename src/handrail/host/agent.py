@@ -27,7 +27,7 @@ from handrail.host.commands import Commands
 from handrail.host.connection import HubConnection
 from handrail.host.dialling import LONGEST_WAIT, Backoff, dial, link_address
 from handrail.host.facts import FactsSource
-from handrail.host.identity import HostIdentity, journal_id
+from handrail.host.identity import HostIdentity
 from handrail.host.limits import HostLimits
 from handrail.host.partings import Closing, Parting, cut_off, turned_away
 from handrail.host.programs import HubPrograms
@@ -83,7 +83,6 @@ class HostAgent:
         self._sleep = sleep
         self._backoff = backoff or Backoff()
         self._name = identity.name
-        self._journal = ""
         self._drained_here = False
         self._drained_by_hub = False
         self._trouble = ""
@@ -99,7 +98,6 @@ class HostAgent:
         )
 
     async def __aenter__(self) -> Self:
-        self._journal = await journal_id(self.manager.places.state, self.manager.store)
         try:
             await self.commands.forget_old()
         except StoreError as error:  # a full disk is no reason not to be there: it is said
@@ -174,7 +172,7 @@ class HostAgent:
         """Be there for the hub until cancelled. Raises `HostRefused` if it does not want this host any more."""
         while True:
             self._on_news(News(kind="connecting", text=self.hub_url))
-            parting = await self._connected()
+            parting = await self._parted()
             if parting.final:
                 raise HostRefused(parting.text)
             wait = LONGEST_WAIT if parting.hopeless else self._next_wait()
@@ -200,6 +198,13 @@ class HostAgent:
         except TimeoutError:
             pass
         return False
+
+    async def _parted(self) -> Parting:
+        try:
+            return await self._connected()
+        except Exception as error:  # a boundary: whatever keeps it from the hub, the sessions go on
+            logger.exception("the connection failed")
+            return Parting(f"the connection failed: {words_of(error)}")
 
     async def _connected(self) -> Parting:
         """Connect, and stay connected for as long as that lasts; returns why it did not last longer."""
@@ -227,9 +232,6 @@ class HostAgent:
             return Parting(f"the hub said what this Handrail does not understand: {error}", hopeless=True)
         except (HandrailError, OSError, TimeoutError) as error:
             return Parting(words_of(error))
-        except Exception as error:  # a boundary: whatever ends a connection, the sessions go on
-            logger.exception("the connection failed")
-            return Parting(f"the connection failed: {words_of(error)}")
         finally:
             self._connection = None
             self.programs.disconnect()
@@ -241,7 +243,6 @@ class HostAgent:
             version=VERSION,
             name=self.identity.name,
             boot=self.boot,
-            journal=self._journal,
             facts=facts,
         )
         welcome = await connection.introduce(hello)

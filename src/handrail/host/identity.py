@@ -1,21 +1,18 @@
-"""Who this host is to its hub: the name and key that its enrolment gave it, and which journal it has."""
+"""Who this host is to its hub: the name and key that its enrolment gave it."""
 
 from __future__ import annotations
 
 import os
 from typing import Final
-from uuid import uuid4
 
 import msgspec
 
 from handrail.errors import ConfigError
-from handrail.store.base import SessionFilter, Store
 from handrail.whole_files import write_whole
 
-__all__ = ["HostIdentity", "journal_id", "load_identity", "save_identity"]
+__all__ = ["HostIdentity", "load_identity", "save_identity"]
 
 IDENTITY: Final = "identity.json"
-JOURNAL: Final = "journal.id"
 
 
 class HostIdentity(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,26 +49,3 @@ def save_identity(directory: str | os.PathLike[str], identity: HostIdentity) -> 
         write_whole(path, msgspec.json.format(msgspec.json.encode(identity)) + b"\n")
     except OSError as error:
         raise ConfigError(f"{path}, which is to say who this host is, cannot be written: {error}") from None
-
-
-async def journal_id(directory: str | os.PathLike[str], store: Store) -> str:
-    """The id of a store that lies in a directory: another one for a store that was begun anew."""
-    path = os.path.join(directory, JOURNAL)
-    has_sessions = bool(await store.list_sessions(SessionFilter(archived=None), limit=1))
-    known = _read(path)
-    if known and has_sessions:
-        return known
-    made = uuid4().hex
-    try:
-        write_whole(path, made.encode())
-    except OSError as error:
-        raise ConfigError(f"{path}, which is to name this journal, cannot be written: {error}") from None
-    return made
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="ascii") as file:
-            return file.read().strip()
-    except (OSError, UnicodeDecodeError):
-        return ""

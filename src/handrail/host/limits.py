@@ -181,6 +181,9 @@ class HostLimits:
         options = settings.options
         home = settings.worktree.get("repository") if settings.worktree is not None else None
         self.directory(str(home or options.cwd))
+        for each in options.add_dirs:
+            if each not in self.defaults.add_dirs:
+                self.directory(str(each))
         self._check_modes({name: getattr(options, name) for name in ("permission_mode", *_SKIPPING)})
         if settings.policy is not None:
             self.check_profile(settings.policy.profile)

@@ -80,9 +80,11 @@ class Outbox:
 
     async def _admitted(self, size: int) -> None:
         """Whoever came first is let in first. The room is kept from then on."""
+        if not self._waiting and self._has_room():
+            self._let_in(size)
+            return
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((ready, size))
-        self._admit()
         try:
             await ready
         except asyncio.CancelledError:
@@ -97,13 +99,19 @@ class Outbox:
         self._admit()
 
     def _admit(self) -> None:
-        while self._waiting and self._queued + self._reserved < FULL and self._is_time():
+        while self._waiting and self._has_room():
             ready, size = self._waiting.popleft()
             if not ready.done():
-                self._reserved += size
-                self._were_turns = True
-                self._complete.clear()
+                self._let_in(size)
                 ready.set_result(None)
+
+    def _let_in(self, size: int) -> None:
+        self._reserved += size
+        self._were_turns = True
+        self._complete.clear()
+
+    def _has_room(self) -> bool:
+        return self._queued + self._reserved < FULL and self._is_time()
 
     def _is_time(self) -> bool:
         """Whether turns are given now; if not, they will be."""

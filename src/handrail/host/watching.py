@@ -56,14 +56,13 @@ class DeltaFollower:
 
     async def run(self) -> None:
         """Follow the session until it is deleted, or nobody watches any more."""
-        sending = asyncio.get_running_loop().create_task(self._send())
-        try:
-            await self._follow()
-        except HandrailError as error:
-            logger.info("nothing is shown live of session %s: %s", self._track.session_id[:8], error)
-        finally:
+        async with asyncio.TaskGroup() as group:
+            sending = group.create_task(self._send())
+            try:
+                await self._follow()
+            except HandrailError as error:
+                logger.info("nothing is shown live of session %s: %s", self._track.session_id[:8], error)
             sending.cancel()
-            await asyncio.wait([sending])
 
     async def _follow(self) -> None:
         self._after = (await self._session.row()).last_seq

@@ -104,12 +104,11 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True, tag="hello"):
-    """The first message. `boot` is another one for each start of the agent, `journal` for each store it ever had."""
+    """The first message. `boot` is another one for each start of the agent."""
 
     version: int
     name: str
     boot: str
-    journal: str
     facts: HostFacts = HostFacts()
 
 

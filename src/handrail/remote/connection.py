@@ -110,8 +110,7 @@ class HubConnection:
         except HubError as error:
             if error.code not in NO_HUBS or error.status in PASSING:
                 raise
-            words = f"what answers at {self.where} is no hub, or one of another version: check the address"
-            raise HubError(words, code="no_hub", status=error.status) from None
+            raise HubError(_no_hub(self.where), code="no_hub", status=error.status) from None
 
     async def get(self, path: str, into: Any = Any, **query: Any) -> Any:
         """Read something."""
@@ -190,7 +189,7 @@ class HubConnection:
         except (httpx2.HTTPError, ssl.SSLError) as error:
             raise HubUnreachable(f"the hub at {self.where} does not answer: {words_of(error)}") from None
         if response.status_code >= 400:
-            raise _error_of(response)
+            raise _error_of(response, self.where)
         return response
 
 
@@ -260,12 +259,12 @@ class _Problem(msgspec.Struct):
     state: str = "unknown"
 
 
-def _error_of(response: httpx2.Response) -> errors.HandrailError:
+def _error_of(response: httpx2.Response, where: str) -> errors.HandrailError:
     try:
         told = msgspec.json.decode(response.content, type=_Problem)
     except msgspec.MsgspecError:
         told = _Problem()
-    detail = told.detail or f"the hub answered {response.status_code}"
+    detail = told.detail or _unexplained(response.status_code, where)
     kind = told.error.get("kind", BASE)
     if kind != BASE and kind in errors.__all__:
         return error_of(ErrorRecord(kind=kind, message=detail, fields=told.error.get("fields") or {}))
@@ -276,3 +275,12 @@ def _error_of(response: httpx2.Response) -> errors.HandrailError:
             return errors.AskClosed(detail, state=told.state)
     known = _ERRORS.get(told.code)
     return known(detail) if known is not None else HubError(detail, code=told.code, status=response.status_code)
+
+
+def _unexplained(status: int, where: str) -> str:
+    """What an answer means that does not say it itself: a hub's does."""
+    return f"the hub at {where} answered {status}" if status in PASSING or status == 429 else _no_hub(where)
+
+
+def _no_hub(where: str) -> str:
+    return f"what answers at {where} is no hub, or one of another version: check the address"

@@ -28,6 +28,7 @@ from handrail.server.problems import Problem
 from handrail.server.programs import Programs, ProgramSockets
 from handrail.server.roots import Roots
 from handrail.server.showing import Showing
+from handrail.sessions.launching import SessionSettings
 from handrail.sessions.manager import Manager
 from handrail.sessions.session import Session
 
@@ -149,6 +150,10 @@ class Hub:
         self.hosts.on_change(self.live.host_changed)
         self.hosts.on_callback = self.programs.answer_callback
         self.manager.with_abroad(self.hosts)
+        defaults = self.settings.defaults
+        self.manager.adopted_as = SessionSettings(
+            options=defaults.options, policy=defaults.policy, budget=defaults.budget
+        )
         await self._resources.enter_async_context(JournalWatch(self.store, self.metrics))
         self._resources.callback(self.tokens.close)
         self._resources.callback(self.tokens.on_revoked(self.live.close_token))

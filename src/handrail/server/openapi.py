@@ -28,8 +28,8 @@ _IN_PATH: Final = re.compile(r"\{(\w+)\}")
 DESCRIPTION: Final = """\
 Handrail's hub: sessions of Claude Code on this machine, what they ask, and what happens in them.
 
-A token is needed always, also on this machine: in the header `Authorization: Bearer …` (`handrail token` makes one), \
-or as the cookie of a browser that opened a login link. What a token may do depends on its role:
+A token is needed always, also on this machine: in the header `Authorization: Bearer …` (`handrail token new` makes \
+one), or as the cookie of a browser that opened a login link. What a token may do depends on its role:
 
 {roles}
 
@@ -103,7 +103,7 @@ def make_document(routes: Sequence[Route] = ROUTES) -> dict[str, Any]:
             "schemas": schemas.components,
             "responses": {"Problem": _problem_response()},
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "A token, as `handrail token` makes it."},
+                "token": {"type": "http", "scheme": "bearer", "description": "As `handrail token new` makes it."},
                 "cookie": {
                     "type": "apiKey",
                     "in": "cookie",

@@ -36,4 +36,5 @@ def suffices(role: Role, needed: Role) -> bool:
 def check_role(role: Role, needed: Role, what: str = "this") -> None:
     """Raise `RoleNeeded` unless `role` may do what needs `needed`."""
     if not suffices(role, needed):
-        raise RoleNeeded(f"{what} needs the role {needed}; yours is {role}", needed=needed)
+        how = f"`handrail token new NAME --role {needed}` makes a token that has it"
+        raise RoleNeeded(f"{what} needs the role {needed}, and yours is {role}: {how}", needed=needed)

@@ -22,6 +22,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from handrail.errors import HandrailError
 from handrail.server.auth.requests import UNIX_PREFIX
 from handrail.server.live.compression import SharedDeflateFactory
+from handrail.server.waiting import WaitingRoom
 from handrail.sessions.owning.owner_peer import peer_of
 
 if TYPE_CHECKING:
@@ -50,19 +51,43 @@ def _peer(transport: Any) -> tuple[str, int] | None:
 
 
 class HttpProtocol(H11Protocol):
-    """Says in each scope which process of this machine calls."""
+    """Says in each scope which process of this machine calls, and does not wait for requests without end."""
+
+    def __init__(self, *args: Any, room: WaitingRoom, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._room = room
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.client = _peer(transport) or self.client
+        self._room.enter(self)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.transport.is_closing() or self.transport.get_protocol() is not self:
+            self._room.leave(self)
+        elif self.cycle is None or self.cycle.response_complete:
+            self._room.enter(self)
+        elif self.cycle.more_body and not self.flow.read_paused:
+            self._room.enter(self, again=True)  # long bodies may take long, as long as more of them comes
+        else:
+            self._room.leave(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._room.leave(self)
+        super().connection_lost(exc)
+
+    def send_away(self) -> None:
+        self.transport.abort()
 
 
 class LiveProtocol(WebSocketsSansIOProtocol):
     """The same for WebSockets, whose messages are compressed once for all of them."""
 
-    def __init__(self, *args: Any, compression: SharedDeflateFactory, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, compression: SharedDeflateFactory, room: WaitingRoom, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.conn.available_extensions = [compression]
+        self._room = room
         self._pings: dict[bytes, asyncio.Future[None]] = {}
 
     def connection_made(self, transport: Any) -> None:
@@ -93,6 +118,7 @@ class LiveProtocol(WebSocketsSansIOProtocol):
         super().handle_pong(event)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._room.leave(self)
         super().connection_lost(exc)
         for pong in self._pings.values():
             if not pong.done():
@@ -103,6 +129,11 @@ class LiveProtocol(WebSocketsSansIOProtocol):
         # A socket that is refused with an answer is done with; uvicorn would log it as a mistake of ours.
         if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
             self.handshake_complete = True
+        if message["type"] == "websocket.close":
+            self._room.enter(self)  # whoever was refused may take its time to hang up
+
+    def send_away(self) -> None:
+        self.transport.abort()
 
 
 class SocketControl:
@@ -125,10 +156,11 @@ class HubServer:
 
     def __init__(self, app: Any, sockets: Sequence[socket.socket], *, tls: ssl.SSLContext | None = None) -> None:
         self._sockets = list(sockets)
+        room = WaitingRoom()
         config = uvicorn.Config(
             app,
-            http=HttpProtocol,
-            ws=cast("Any", partial(LiveProtocol, compression=SharedDeflateFactory())),
+            http=cast("Any", partial(HttpProtocol, room=room)),
+            ws=cast("Any", partial(LiveProtocol, compression=SharedDeflateFactory(), room=room)),
             ws_per_message_deflate=False,  # it would compress for each socket by itself
             ws_max_size=LONGEST_MESSAGE,
             h11_max_incomplete_event_size=LONGEST_HEAD,

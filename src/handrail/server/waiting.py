@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 from collections import OrderedDict
 from typing import Final, Protocol
 
-__all__ = ["PATIENCE", "ROOM", "WaitingRoom"]
+__all__ = ["PATIENCE", "WaitingRoom"]
 
 logger = logging.getLogger("handrail.server")
 
-ROOM: Final = 256
+SHARE: Final = 4
+"""Of the files that the process may open, one in so many is for those who wait."""
+MOST: Final = 4096
 PATIENCE: Final = 20.0
 SAY_AGAIN: Final = 60.0
 """How often it is said at most that somebody was sent away, in seconds."""
@@ -31,8 +34,8 @@ class Closing(Protocol):
 class WaitingRoom:
     """Those whose request has not come whole. Whoever waits for too long is sent away, the first if there are many."""
 
-    def __init__(self, room: int = ROOM, patience: float = PATIENCE) -> None:
-        self._room = room
+    def __init__(self, room: int | None = None, patience: float = PATIENCE) -> None:
+        self._room = room if room is not None else _usual_room()
         self._patience = patience
         self._waiting: OrderedDict[Closing, float] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
@@ -77,5 +80,10 @@ class WaitingRoom:
         self._sent_away += 1
         now = asyncio.get_running_loop().time()
         if now - self._said_at > SAY_AGAIN:
-            logger.warning("closed %d connections that asked for nothing", self._sent_away)
+            logger.warning("connections that ask for nothing are closed: %d more", self._sent_away)
             self._said_at, self._sent_away = now, 0
+
+
+def _usual_room() -> int:
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST if files == resource.RLIM_INFINITY else min(MOST, max(1, files // SHARE))

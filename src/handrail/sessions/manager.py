@@ -102,6 +102,8 @@ class Manager:
         self.store = store
         self.places = places
         self.limits = limits
+        self.adopted_as = SessionSettings(policy=Asked())
+        """How sessions that are taken over from Claude Code are run, each in its own directory."""
         self._env = dict(env or {})
         self._house = Household(store, places, env=self._env, limits=limits, notify=notify, host=host, abroad=abroad)
         self._retention = retention
@@ -371,18 +373,8 @@ class Manager:
         """The session that goes on with one of Claude Code's, if there is one."""
         return await self.store.list_sessions(SessionFilter(archived=None, cli_session_id=cli_session_id), limit=1)
 
-    async def adopt(
-        self,
-        cli_session_id: str,
-        *,
-        options: Options | None = None,
-        policy: Asked | None = None,
-        budget: float | None = None,
-    ) -> Session:
-        """Take over a session that Claude Code keeps: its history can be read here, and a message resumes it.
-
-        It is resumed with `options`, but in its own directory, and held to `policy`; without one, to the policy files.
-        """
+    async def adopt(self, cli_session_id: str) -> Session:
+        """Take over a session that Claude Code keeps: its history can be read here, and a message resumes it."""
         from handrail.sessions.adoption import history
 
         if known := await self._having(cli_session_id):
@@ -393,8 +385,8 @@ class Manager:
                 f"neither Handrail nor Claude Code has a session {cli_session_id!r} on this machine: "
                 "`handrail ls --adoptable` lists those of Claude Code"
             )
-        located = msgspec.structs.replace(options or Options(), cwd=found[0].cwd)
-        settings = SessionSettings(options=located, policy=policy or Asked(), budget=budget)
+        options = msgspec.structs.replace(self.adopted_as.options, cwd=found[0].cwd)
+        settings = msgspec.structs.replace(self.adopted_as, options=options)
         row = await self._create(settings, title=found[0].title, cli_session_id=found[0].session_id, status="stopped")
         await self._house.write_history(row, await asyncio.to_thread(lambda: list(history(found[0].path))))
         return self.session(row.id)

@@ -175,7 +175,7 @@ class Store(AccessStore, CopyStore, Protocol):
         """The asks of one session or of all that wait for a person, oldest first, each with its session.
 
         Those are the pending ones, and those that a process left behind when it ended (lost, unsent), for an answer
-        can resume it. Once the session runs again, or is archived, that moment has passed.
+        can resume it. Once the session runs again, or is archived, or its copy has ended, that moment has passed.
         """
 
     async def find_asks(self, reference: str) -> list[AskRow]:

@@ -36,7 +36,10 @@ MESSAGE_COLUMNS = "uuid, content, cuts, at, state, sent_by, surface"
 _WAIT = """
     state IN ('pending', 'lost', 'unsent') AND (
         state = 'pending'
-        OR EXISTS (SELECT 1 FROM sessions WHERE id = asks.session_id AND archived = 0 AND owner IS NULL)
+        OR EXISTS (
+            SELECT 1 FROM sessions WHERE id = asks.session_id AND archived = 0 AND owner IS NULL
+            AND (host = '' OR source_changed > 0)  -- a copy that was brought to its end cannot be resumed
+        )
         AND NOT EXISTS (
             SELECT 1 FROM runs
             WHERE session_id = asks.session_id AND started_at > coalesce(asks.closed_at, asks.opened_at)

@@ -85,7 +85,6 @@ class FakeHost:
             "version": wire.VERSION,
             "name": self.name,
             "boot": self.boot,
-            "journal": "j1",
             "facts": self.facts,
         }
         return wire.Hello(**(values | changes))

@@ -115,14 +115,27 @@ async def test_a_revoked_host_does_nothing_any_more_but_its_copies_stay(served: 
         await link.hear(wire.Command)
         async with served.client() as client:
             await client.delete("/api/hosts/build-box")
-            with pytest.raises(HostRefused, match="was removed"):
+            with pytest.raises(HostRefused, match=r"was removed.*whether this was done is not known"):
                 await waiting
-            with pytest.raises(HostRefused):
-                await session.interrupt()
+            with pytest.raises(HostRefused, match="was removed"):
+                await session.send("go on")
             changed = await client.patch(f"/api/sessions/{session_id}", json={"archived": True})
             assert (changed.json()["archived"], changed.json()["host_state"]) == (True, "revoked")
             assert (await client.delete(f"/api/sessions/{session_id}")).status_code == 204
             assert (await client.get(f"/api/sessions/{session_id}")).status_code == 404
+
+
+async def test_nobody_is_asked_for_a_host_that_was_removed(served: ServedHub, host: FakeHost) -> None:
+    async with host.connected() as link:
+        session_id = await copied(host, link)
+        await host.asks(session_id)
+        await link.copy(session_id)
+        async with served.client() as client:
+            assert len((await client.get("/api/asks")).json()["items"]) == 1
+            await client.delete("/api/hosts/build-box")
+            assert (await client.get("/api/asks")).json()["items"] == []
+            found = (await client.get(f"/api/sessions/{session_id}")).json()
+            assert (found["live"], found["status"], found["asks"]) == (False, "stopped", 0)
 
 
 async def test_a_session_is_started_on_a_host(served: ServedHub, host: FakeHost) -> None:

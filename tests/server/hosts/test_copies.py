@@ -110,7 +110,7 @@ async def test_a_session_that_the_host_does_not_have_any_more_claims_nothing(ser
         await link.copy(session_id)
     async with served.client() as client:
         assert (await client.get("/api/asks")).json()["items"][0]["host_state"] == "away"
-        async with host.connected(journal="j2") as link:
+        async with host.connected() as link:
             await link.say(wire.Offer(done=True))
 
             async def stopped() -> bool:

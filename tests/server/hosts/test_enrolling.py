@@ -59,6 +59,22 @@ async def test_a_name_is_taken_by_a_host_that_was_here(served: ServedHub, host: 
     assert (await used(served, code, "build-box-2")).status_code == 201, "the code is still good"
 
 
+async def test_no_code_is_made_for_a_name_that_is_taken(served: ServedHub, host: FakeHost) -> None:
+    async with host.connected(), served.client() as owner:
+        refused = await owner.post("/api/hosts/enrolments", json={"name": "build-box"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "host_name_taken")
+
+
+async def test_a_host_is_not_called_as_the_machine_of_the_hub(served: ServedHub) -> None:
+    async with served.client() as owner:
+        own = (await owner.get("/api/hosts")).json()["items"][0]["name"]
+        refused = await owner.post("/api/hosts/enrolments", json={"name": own})
+    code = (await made(served))["code"]
+    for answer in (refused, await used(served, code, own)):
+        assert (answer.status_code, answer.json()["code"]) == (409, "host_name_taken")
+    assert (await used(served, code, f"{own}-2")).status_code == 201, "the code is still good"
+
+
 async def test_a_host_that_never_came_makes_room_for_one_of_its_name(served: ServedHub, host: FakeHost) -> None:
     assert (await enrolled(served, "build-box"))["host_id"] != host.id
 

@@ -6,12 +6,13 @@ from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
+import pytest
 
-from handrail.events.model import Delta, Started, Text
+from handrail.events.model import Delta, Started
 from handrail.link import wire
 
 from ..support import ServedHub
-from .fake_host import FakeHost, Link, fake_host, until
+from .fake_host import FakeHost, Link, fake_host
 
 
 async def watched(host: FakeHost, link: Link) -> str:
@@ -42,3 +43,44 @@ async def test_nobody_is_shown_what_another_host_says_of_a_session(
             assert item.text == "true"
         # It is still its own host that is told whether anybody watches.
         await link.hear(wire.Watch, lambda watch: watch.session == session_id and not watch.on)
+
+
+@pytest.mark.parametrize(
+    "lie", [{"cost_usd": float("inf")}, {"updated_at": float("nan")}, {"created_at": float("inf")}]
+)
+async def test_numbers_that_nobody_could_read_are_not_stored(
+    served: ServedHub, host: FakeHost, lie: dict[str, float]
+) -> None:
+    async with host.connected() as link:
+        session_id = await host.session()
+        page = await host.store.copy_page(session_id, after=0)
+        assert page is not None
+        forged = msgspec.structs.replace(page.session, **lie)
+        await link.send_page(msgspec.structs.replace(page, session=forged))
+        assert await link.closed() == 4400
+    async with served.client("viewer") as client:
+        assert (await client.get("/api/sessions")).json()["items"] == []
+
+
+LIES = [
+    wire.HostFacts(clock=float("nan")),
+    wire.HostFacts(load=float("inf")),
+    wire.HostFacts(live=-5),
+    wire.HostFacts(capacity=-1),
+    wire.HostFacts(labels=("x" * 100_000,)),
+]
+
+
+@pytest.mark.parametrize("facts", LIES)
+async def test_what_no_host_can_say_of_itself_ends_its_link(
+    served: ServedHub, host: FakeHost, facts: wire.HostFacts
+) -> None:
+    async with host.dialled() as link:
+        await link.say(host.hello(facts=facts))
+        assert await link.closed() == 4400
+    async with host.connected() as link:
+        await link.say(wire.Facts(facts=facts))
+        assert await link.closed() == 4400
+    async with served.client("viewer") as client:
+        found = (await client.get("/api/hosts/build-box")).json()["facts"]
+        assert found["labels"] == ["linux"]

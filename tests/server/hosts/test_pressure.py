@@ -149,8 +149,8 @@ async def test_a_host_that_keeps_to_no_window_is_cut_off(
         page = await page_of(host, session_id)
         for _ in range(3):
             await link.send_page(page)
-        may_go_on.set()
         assert await link.closed() == 4400
+        may_go_on.set()
 
 
 async def test_what_is_too_much_in_all_comes_again(

@@ -8,7 +8,7 @@ import typer
 
 from handrail.cli.candidates import session_ids
 
-__all__ = ["JSON", "JSONLines", "Limit", "Prompt", "Session", "Sessions", "Yes"]
+__all__ = ["JSON", "JSONLines", "Limit", "Prompt", "Session", "Sessions", "Yes", "check_mode", "check_profile"]
 
 Session = Annotated[
     str,
@@ -31,3 +31,25 @@ Limit = Annotated[
     int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="At most so many; by default 100.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
+def check_mode(mode: str) -> None:
+    """Raise `typer.BadParameter` unless there is this permission mode."""
+    from handrail.config.keys import KEYS
+    from handrail.wording import did_you_mean
+
+    modes = KEYS["claude.permission_mode"].choices
+    if mode not in modes:
+        raise typer.BadParameter(f"there is no mode {mode!r}{did_you_mean(mode, modes)}", param_hint="--mode")
+
+
+def check_profile(profile: str) -> None:
+    """Raise `typer.BadParameter` unless there is this policy profile."""
+    from handrail.config.keys import KEYS
+    from handrail.wording import did_you_mean
+
+    profiles = KEYS["policy.profile"].choices
+    if profile not in profiles:
+        raise typer.BadParameter(
+            f"there is no profile {profile!r}{did_you_mean(profile, profiles)}", param_hint="--policy"
+        )

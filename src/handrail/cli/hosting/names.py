@@ -33,6 +33,8 @@ class HostNames:
         for host_id, known in self._names.items():
             if name in (known, host_id) and name:
                 return host_id
+        if len(self._names) == 1:
+            raise HostNotFound(f"there is no host {name!r}, nor any other: `handrail host enrol` lets a machine in")
         raise HostNotFound(f"there is no host {name!r}{did_you_mean(name, self._names.values())}")
 
 

@@ -17,6 +17,7 @@ from handrail.cli.commands.failures import ExitCode
 from handrail.cli.commands.wording import from_home
 from handrail.cli.hosting.enrolled import enrolled
 from handrail.cli.hosting.machine import machine_commands
+from handrail.cli.hosting.remembered import remember, with_remembered
 from handrail.cli.hosting.settings import GivenHost, HostSettings, host_settings
 from handrail.cli.hosting.shift import Shift
 from handrail.cli.hosting.telling import HubTold, SessionsTold, Telling
@@ -46,9 +47,11 @@ def start(given: GivenHost) -> int:
     """Work for a hub until somebody ends it; returns the exit code. Raises `HandrailError`."""
     places = Places.of_user(os.environ)
     config = load_config(places, os.environ)
+    own = places.of_host()
+    given = with_remembered(given, config.host, own.state)
     settings = host_settings(given, config)
     _set_up_logs()
-    return asyncio.run(_Hosting(given, settings, config, places.of_host()).run())
+    return asyncio.run(_Hosting(given, settings, config, own).run())
 
 
 def _set_up_logs() -> None:
@@ -73,6 +76,8 @@ class _Hosting:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(the_only_agent(self._places))
             identity = await enrolled(self._places.state, self._given, self._settings, self._say)
+            if self._given.code is not None:
+                remember(self._places.state, self._given)
             manager = await stack.enter_async_context(configured_manager(self._places, self._config, durable=True))
             await stack.enter_async_context(SessionsTold(manager.store, self._say))
             around, told = Around.here(), HubTold(self._say)

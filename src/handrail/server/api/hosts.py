@@ -198,7 +198,8 @@ async def make_enrolment(hub: Hub, call: Call[NewEnrolment, Nothing]) -> Enrolme
         raise Problem("invalid", "an enrolment code is kept nowhere, so it cannot be answered again: send no key")
     wanted = call.body
     if wanted.name:
-        check_name(wanted.name)
+        _check_name(wanted.name)
+        hub.hosts.registry.check_free(wanted.name)
     call.note(wanted.name)
     code, enrolment = hub.hosts.enrolments.offer(name=wanted.name, created_by=call.caller.name)
     named = ["--name", wanted.name] if wanted.name else []
@@ -210,7 +211,7 @@ async def make_enrolment(hub: Hub, call: Call[NewEnrolment, Nothing]) -> Enrolme
 async def enrol(hub: Hub, call: Call[Enrolling, Nothing]) -> Enrolled:
     """Become a host, with an enrolment code. The key is in the answer, and nowhere else."""
     wanted = call.body
-    check_name(wanted.name)
+    _check_name(wanted.name)
     enrolments = hub.hosts.enrolments
     try:
         enrolment = enrolments.exchange(wanted.code, wanted.name, call.address)
@@ -228,6 +229,16 @@ async def enrol(hub: Hub, call: Call[Enrolling, Nothing]) -> Enrolled:
     await hub.audit.note(newcomer, "hosts.enrol", path={"host": host.id}, detail=f"let in by {enrolment.created_by}")
     hub.hosts.changed(host.id)
     return Enrolled(host_id=host.id, name=host.name, key=key, hub=hub.settings.url)
+
+
+def _check_name(name: str) -> None:
+    """See that a host may be called so. Raises `Problem`."""
+    check_name(name)
+    if not is_elsewhere(name):
+        raise Problem(
+            "host_name_taken",
+            f"the hub's own machine is called {name!r}: choose another name (`handrail host --name NAME`)",
+        )
 
 
 async def drain(hub: Hub, call: Call[Draining, Nothing]) -> HostView:

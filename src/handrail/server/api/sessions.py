@@ -238,10 +238,7 @@ async def adopt(hub: Hub, call: Call[Adoption, Nothing]) -> SessionSummary:
     for each in await hub.manager.adoptable():
         if each.session_id.startswith(wanted) and not hub.roots.contain(each.cwd):
             raise Problem("outside_roots", f"{each.cwd} is not inside {' or '.join(hub.roots.paths)}")
-    defaults = hub.settings.defaults
-    session = await hub.manager.adopt(
-        wanted, options=defaults.options, policy=defaults.policy, budget=defaults.budget
-    )
+    session = await hub.manager.adopt(wanted)
     call.made["id"] = session.id
     return await _summary(hub, session.id)
 
@@ -281,7 +278,7 @@ async def stop(hub: Hub, call: Call[None, Nothing]) -> None:
 
 
 async def stop_all(hub: Hub, call: Call[None, Nothing]) -> Stopped:
-    """End every session on this machine."""
+    """End every session, on this machine and on the hosts that are connected."""
     return Stopped(stopped=await hub.manager.stop_all())
 
 

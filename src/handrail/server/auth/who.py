@@ -77,7 +77,7 @@ class Authenticator:
         if row is None:
             raise Problem(
                 "not_authenticated",
-                "this token is not known, or was revoked, or has expired: `handrail token` makes a new one",
+                "this token is not known, or was revoked, or has expired: `handrail token new` makes one",
                 headers=CHALLENGE,
             )
         return _caller(row, "api")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from handrail.errors import HandrailError, HostAway, HostError
+from handrail.errors import HandrailError, HostAway, HostError, SessionNotFound
 from handrail.server.auth.audit import Audit
 from handrail.server.calls import Caller
 from handrail.server.hosts import link as links
@@ -18,6 +19,7 @@ from handrail.server.hosts.arrivals import Arrivals
 from handrail.server.hosts.callbacks import CallPrograms
 from handrail.server.hosts.commands import NOBODY, Done
 from handrail.server.hosts.copies import CopyMeter
+from handrail.server.hosts.ending import end_copies_of
 from handrail.server.hosts.enrolments import Enrolments
 from handrail.server.hosts.known import KnownHost
 from handrail.server.hosts.placement import chosen
@@ -66,6 +68,9 @@ class Hosts:
 
     async def __aenter__(self) -> Self:
         await self.registry.load()
+        for host in self.registry.with_revoked():
+            if host.state == "revoked":  # the hub may have ended before it was done
+                await end_copies_of(host.id, self.manager)
         return self
 
     async def __aexit__(
@@ -81,7 +86,7 @@ class Hosts:
             link.close(links.STOPPING)
         await asyncio.gather(*(link.over.wait() for link in open_links))
         for host in self.registry.with_revoked():
-            host.commands.close(HostAway("the hub is stopping: try again when it is back"))
+            host.commands.close(HostAway("the hub is stopping"))
             await host.callbacks.close()
 
     # ------------------------------------------------------------ who listens
@@ -120,11 +125,13 @@ class Hosts:
     # ------------------------------------------------------------ who may come
 
     async def revoke(self, host: KnownHost) -> None:
-        """Remove a host: its link ends at once, and its key is good for nothing. The copies stay."""
+        """Remove a host: its link ends at once, and its key is good for nothing. The copies stay, and claim nothing."""
         await self.registry.revoke(host)
         if host.link is not None:
             host.link.close(links.REVOKED)
+            await host.link.over.wait()  # what came before is stored first
         await host.callbacks.close()
+        await end_copies_of(host.id, self.manager)
         self.changed(host.id)
 
     async def drain(self, host: KnownHost, on: bool) -> None:
@@ -230,7 +237,7 @@ class Hosts:
         """Remove a session there, and the copy here. Of a host that was removed, only the copy is."""
         if not self._is_removed(row):
             await self.host_of(row).commands.call("delete", row.id)
-        if await self.manager.store.get_session(row.id) is not None:
+        with suppress(SessionNotFound):  # the host says so itself, perhaps sooner
             await self.manager.store.delete_session(row.id)
 
     def _is_removed(self, row: SessionRow) -> bool:

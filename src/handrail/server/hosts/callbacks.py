@@ -18,6 +18,8 @@ CallPrograms = Callable[[str, wire.Callback], Awaitable[wire.CallbackReply]]
 """Passes a call of a host, by its id, on to the program."""
 KEPT: Final = 500
 """How many answers are remembered, for a host that asks again because the link was cut before it heard one."""
+KEPT_BYTES: Final = 16 * 1024 * 1024
+"""And how many bytes of them: what a tool gives may be pictures."""
 MOST: Final = 1_000
 """How many calls of one host may be under way."""
 
@@ -31,6 +33,7 @@ class Callbacks:
         self._send: Callable[[wire.FromHub], None] | None = None
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._answered: OrderedDict[str, wire.CallbackReply] = OrderedDict()
+        self._kept_bytes = 0
 
     def connect(self, send: Callable[[wire.FromHub], None]) -> None:
         """There is a link."""
@@ -69,10 +72,15 @@ class Callbacks:
             except Exception as error:  # the session must not wait for ever for a mistake of ours
                 logger.exception("a call of session %s to its program failed", callback.session[:8])
                 reply = _failed(callback, f"the hub failed: {type(error).__name__}")
-        self._answered[callback.id] = reply
-        while len(self._answered) > KEPT:
-            self._answered.popitem(last=False)
+        self._keep(reply)
         self._tell(reply)
+
+    def _keep(self, reply: wire.CallbackReply) -> None:
+        self._answered[reply.id] = reply
+        self._kept_bytes += len(reply.result)
+        while len(self._answered) > KEPT or (self._kept_bytes > KEPT_BYTES and len(self._answered) > 1):
+            _, forgotten = self._answered.popitem(last=False)
+            self._kept_bytes -= len(forgotten.result)
 
     def _tell(self, reply: wire.CallbackReply) -> None:
         if self._send is not None:

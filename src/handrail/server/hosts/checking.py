@@ -6,16 +6,21 @@ its row, would break the pages of people who look at other sessions too.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Final
 
 import msgspec
 
 from handrail.errors import HandrailError, LocalProtocolError
+from handrail.link.wire import HostFacts
 from handrail.sessions.launching import decode_settings
 from handrail.store.base import CopyPage, EventRow
 
-__all__ = ["check_page", "check_session_id"]
+__all__ = ["check_facts", "check_page", "check_session_id"]
+
+LONGEST_FACTS: Final = 64 * 1024
+"""In bytes: they are stored, and shown to everybody who looks at the hosts."""
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{4,64}", re.ASCII)
 
@@ -37,11 +42,27 @@ def check_session_id(session_id: str) -> None:
         raise LocalProtocolError(f"{session_id[:80]!r} is no id of a session")
 
 
-def check_page(page: CopyPage) -> None:
-    """Raise `LocalProtocolError` if something in the page is not what its rows say."""
+def check_facts(facts: HostFacts) -> None:
+    """Raise `LocalProtocolError` for what no host can say of itself."""
+    numbers = (facts.live, facts.load, facts.clock, facts.capacity or 0, facts.free_bytes or 0)
+    if not all(0 <= number < math.inf for number in numbers):
+        raise LocalProtocolError("what a host says of itself has numbers that cannot be")
+    try:
+        size = len(msgspec.json.encode(facts))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise LocalProtocolError(f"what a host says of itself cannot be shown: {error}") from error
+    if size > LONGEST_FACTS:
+        raise LocalProtocolError(f"what a host says of itself takes {size} bytes, and {LONGEST_FACTS} are enough")
+
+
+def check_page(page: CopyPage, *, known_settings: bytes = b"") -> None:
+    """Raise `LocalProtocolError` if something in the page is not what its rows say. Known settings are good."""
     check_session_id(page.session.id)
     try:
-        decode_settings(page.session.settings)
+        if page.session.settings != known_settings:
+            decode_settings(page.session.settings)
+        for row in (page.session, *page.asks, *page.messages, *page.runs, *page.usage):
+            _check_numbers(row)
         for event in page.events:
             _check_event(event)
         for ask in page.asks:
@@ -59,10 +80,17 @@ def check_page(page: CopyPage) -> None:
 
 
 def _check_event(row: EventRow) -> None:
+    _check_numbers(row)
     row.body.decode()  # it is sent on as it is, as text
     found = _event_decoder.decode(row.body)
     if found.seq != row.seq or found.type != row.type:
         raise LocalProtocolError(f"event {row.seq} ({row.type}) says that it is {found.seq} ({found.type})")
+
+
+def _check_numbers(row: msgspec.Struct) -> None:
+    """JSON has no others."""
+    if not all(math.isfinite(value) for value in msgspec.structs.astuple(row) if isinstance(value, float)):
+        raise LocalProtocolError(f"a number of a {type(row).__name__} is none")
 
 
 def _check_json(content: bytes) -> None:

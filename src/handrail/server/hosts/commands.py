@@ -13,11 +13,11 @@ from uuid import uuid4
 import msgspec
 
 from handrail.error_records import error_of
-from handrail.errors import HandrailError, HostAway, HostError
+from handrail.errors import HostAway, HostError, HostRefused
 from handrail.link import wire
 from handrail.sessions.asks import Actor
 
-__all__ = ["Commands", "Done"]
+__all__ = ["NOBODY", "Commands", "Done"]
 
 PATIENCE: Final = 60.0
 """How long a host that is connected may take for something, in seconds."""
@@ -26,6 +26,7 @@ STARTS: Final = frozenset({"start", "resume", "fork", "adopt", "doctor", "probe"
 COMING_BACK: Final = 8.0
 """How long a host that has just gone away is waited for: links are cut for a moment, and made again."""
 NOBODY: Final = Actor("hub", "api")
+NOT_KNOWN: Final = "whether this was done is not known: look what became of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Commands:
         self._pending: dict[str, _Pending] = {}
         self._send: Callable[[wire.FromHub], None] | None = None
         self._here = asyncio.Event()
-        self._refused: HandrailError | None = None
+        self._refused: HostAway | HostRefused | None = None
         # A hub that has just started waits for its hosts as for hosts that have just gone away.
         self._left_at = time.monotonic()
         self._giving_up: asyncio.TimerHandle | None = None
@@ -80,11 +81,11 @@ class Commands:
         if self._refused is None:
             self._giving_up = asyncio.get_running_loop().call_later(COMING_BACK, self._give_up)
 
-    def close(self, error: HandrailError) -> None:
+    def close(self, error: HostAway | HostRefused) -> None:
         """Nothing is done there any more: everybody who waits is told `error`, and so is who comes later."""
         self._refused = error
         self._stop_giving_up()
-        self._fail_all(error)
+        self._fail_all(type(error)(f"{error}; {NOT_KNOWN}"))
         self._here.set()  # whoever waits for the host to come back is to see that
 
     def take(self, reply: wire.Reply) -> None:
@@ -95,9 +96,9 @@ class Commands:
 
     def _give_up(self) -> None:
         self._giving_up = None
-        self._fail_all(HostAway(f"{self._describe()}; whether this was done is not known: look what became of it"))
+        self._fail_all(HostAway(f"{self._describe()}; {NOT_KNOWN}"))
 
-    def _fail_all(self, error: HandrailError) -> None:
+    def _fail_all(self, error: HostError) -> None:
         for pending in self._pending.values():
             if not pending.answered.done():
                 pending.answered.set_exception(error.with_traceback(None))
@@ -149,9 +150,7 @@ class Commands:
                 return await pending.answered
         except TimeoutError:
             self._tell(wire.Cancel(id=pending.command.id))
-            raise HostAway(
-                f"{self._name()} did not answer within {patience:.0f} s; whether this was done is not known"
-            ) from None
+            raise HostAway(f"{self._name()} did not answer within {patience:.0f} s; {NOT_KNOWN}") from None
         except asyncio.CancelledError:
             self._tell(wire.Cancel(id=pending.command.id))
             raise

@@ -100,8 +100,11 @@ class Copies:
 
     def page(self, page: wire.Page) -> None:
         """A page has come. Raises `LocalProtocolError` if it cannot be one."""
-        check_page(page.page)
-        self._of(page.page.session.id).add(page, page_size(page.page))
+        check_session_id(page.page.session.id)
+        copy = self._of(page.page.session.id)
+        check_page(page.page, known_settings=copy.settings)
+        copy.settings = page.page.session.settings
+        copy.add(page, page_size(page.page))
 
     def deltas(self, deltas: wire.Deltas) -> None:
         """What is being written has come."""
@@ -171,6 +174,8 @@ class _Copy:
     """One session: what came of it and is not handled yet."""
 
     def __init__(self, session_id: str, copies: Copies) -> None:
+        self.settings = b""
+        """Those that were looked at last: every page repeats them."""
         self._id = session_id
         self._copies = copies
         self._items: deque[tuple[_Item, int]] = deque()
@@ -195,12 +200,21 @@ class _Copy:
             if self._copies.is_full:
                 self._refusing = True
                 item, size = _Refusal("the hub has too much of this host to store: it goes on in a moment"), 0
-        elif isinstance(item, wire.Deltas) and (len(self._items) > MOST_DELTAS or self._copies.is_full):
-            return
+        elif isinstance(item, wire.Deltas):
+            if len(self._items) > MOST_DELTAS or self._copies.is_full:
+                return
+            if self._is_idle and self._last_seq:
+                self._show_deltas(_decoded(item))
+                return
         self._items.append((item, size))
         self._count(size)
         if self._worker is None and not self._stopped:
             self._worker = asyncio.get_running_loop().create_task(self._work())
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether everything that came is shown."""
+        return not self._items and self._worker is None and not self._stopped
 
     def stop(self) -> asyncio.Task[None] | None:
         """Handle nothing more; the worker that has still something under way."""
@@ -230,7 +244,7 @@ class _Copy:
     async def _handle(self, item: _Item) -> None:
         if isinstance(item, wire.Deltas):
             if await self._has_events():
-                self._show_deltas([delta for raw in item.items if isinstance(delta := decode_item(raw), Delta)])
+                self._show_deltas(_decoded(item))
         elif isinstance(item, wire.Gone):
             await self._remove()
         elif isinstance(item, _Refusal):
@@ -357,3 +371,7 @@ class _Copy:
         self._ahead = [delta for delta in self._ahead if delta.after > feed.seq][-MOST_DELTAS:]
         if now and feed.is_live:
             feed.publish([(delta, A_DELTA + len(delta.text)) for delta in now])
+
+
+def _decoded(deltas: wire.Deltas) -> list[Delta]:
+    return [delta for raw in deltas.items if isinstance(delta := decode_item(raw), Delta)]

@@ -78,7 +78,9 @@ class Enrolments:
         enrolment = self._open.pop(key, None)
         if enrolment is None or enrolment.expires_at <= self._clock():
             raise Problem(
-                "wrong_code", "an enrolment code works once, for ten minutes: `handrail host enrol` prints a new one"
+                "wrong_code",
+                "this enrolment code is wrong or too old (it works once, for ten minutes): `handrail host enrol` "
+                "prints a new one",
             )
         self._remember(key, enrolment.name or name)
         return enrolment

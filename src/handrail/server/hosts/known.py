@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
-from handrail.errors import HandrailError, HostRefused
+from handrail.errors import HostRefused
 from handrail.link.wire import HostFacts
 from handrail.server.hosts.callbacks import Callbacks, CallPrograms
 from handrail.server.hosts.commands import Commands
@@ -83,7 +83,7 @@ class KnownHost:
             return f"{self.name} has never been connected: run `handrail host` there"
         return f"{self.name} is not connected (last seen {_ago(time.time() - seen)}): what runs there goes on"
 
-    def removed(self) -> HandrailError:
+    def removed(self) -> HostRefused:
         """What is told to those who want something of a host that was revoked."""
         return HostRefused(f"{self.name} was removed from this hub: what is copied here can be read, and nothing done")
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from typing import Final
 
-from handrail.errors import HandrailError
 from handrail.link import wire
 from handrail.server.hosts.checking import check_session_id
 from handrail.server.hosts.copies import Copies
+from handrail.server.hosts.ending import end_copy
 from handrail.store.base import CopyHead, SessionFilter
 
 __all__ = ["Offers"]
@@ -18,8 +17,6 @@ __all__ = ["Offers"]
 logger = logging.getLogger("handrail.hosts")
 
 EVERY_SESSION: Final = 100_000
-GONE: Final = "stopped"
-"""The status of a session that its host does not have any more."""
 
 
 class Offers:
@@ -80,13 +77,5 @@ class Offers:
         for session_id in copied.keys() - self._offered:
             if self._copies.has_come(session_id):
                 continue
-            row = await self._store.get_session(session_id)
-            if row is None or (row.owner is None and row.status == GONE):
-                continue
-            try:
-                await self._store.end_copy(session_id, status=GONE, at=time.time())
-            except HandrailError as error:
-                logger.warning("the copy of session %s cannot be brought to an end: %s", session_id[:8], error)
-                continue
-            self._copies.feed(session_id).rest()
-            await self._copies.on_loss(session_id, f"{self._copies.host.name} does not have it any more")
+            if await end_copy(copied[session_id], self._copies.manager):
+                await self._copies.on_loss(session_id, f"{self._copies.host.name} does not have it any more")

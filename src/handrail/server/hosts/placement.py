@@ -50,7 +50,8 @@ def named(reference: str, hosts: Sequence[CandidateT]) -> CandidateT:
         if reference in (host.id, host.name):
             return host
     names = [host.name for host in hosts]
-    raise HostNotFound(f"there is no host {reference!r}" + (did_you_mean(reference, names) if names else ""))
+    others = did_you_mean(reference, names) if names else ", nor any other: `handrail host enrol` lets a machine in"
+    raise HostNotFound(f"there is no host {reference!r}{others}")
 
 
 def chosen(reference: str, hosts: Sequence[CandidateT]) -> CandidateT:
@@ -83,7 +84,11 @@ def _refusal(host: Candidate) -> HostAway | HostRefused | None:
         return HostRefused(f"{host.name} is being drained: no session is started there until that is over")
     capacity = host.facts.capacity
     if capacity is not None and host.live >= capacity:
-        return HostRefused(f"{host.name} has {host.live} live sessions, as many as its owner lets it have")
+        sessions = "1 live session" if host.live == 1 else f"{host.live} live sessions"
+        return HostRefused(
+            f"{host.name} has {sessions}, as many as its owner lets it have: wait, or stop one that is idle "
+            f"(`handrail ls --host {host.name}`)"
+        )
     return None
 
 

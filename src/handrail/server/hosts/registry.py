@@ -90,18 +90,24 @@ class Registry:
         await self._store.add_host(row)
         return self._add(row), key
 
-    async def _free(self, name: str) -> None:
-        """See that no host has this name. One that was never here did not get its key, and makes room."""
-        taken = next((host for host in self.all() if host.name == name), None)
-        if taken is None:
-            return
-        if taken.row.last_seen_at is not None:
+    def check_free(self, name: str) -> None:
+        """See that no host has this name. Raises `Problem`."""
+        taken = self._with_name(name)
+        if taken is not None and taken.row.last_seen_at is not None:
             raise Problem(
                 "host_name_taken",
                 f"there is a host {name!r} already: choose another name, or remove that one first "
                 f"(`handrail hosts revoke {name}`)",
             )
-        await self.revoke(taken)
+
+    async def _free(self, name: str) -> None:
+        """Have a name for a new host. One that was never here did not get its key, and makes room."""
+        self.check_free(name)
+        if (absent := self._with_name(name)) is not None:
+            await self.revoke(absent)
+
+    def _with_name(self, name: str) -> KnownHost | None:
+        return next((host for host in self.all() if host.name == name), None)
 
     async def revoke(self, host: KnownHost) -> None:
         """End a host: its key is good for nothing from now on. Its link is for the caller to close."""

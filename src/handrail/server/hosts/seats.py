@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from handrail.policy.answers.encoding import encode_answer
+from handrail.server.hosts.commands import NOBODY
 from handrail.sessions.asks import Actor, AnyAnswer
 from handrail.sessions.feed import Item
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from handrail.store.base import SessionRow
 
 __all__ = ["HostSeat"]
-
-NOBODY: Final = Actor("hub", "api")
 
 
 class HostSeat:

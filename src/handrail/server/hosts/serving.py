@@ -15,6 +15,7 @@ from handrail.server.auth.refusing import refuse
 from handrail.server.auth.requests import Headers
 from handrail.server.hosts import link as links
 from handrail.server.hosts.arrivals import Arrivals
+from handrail.server.hosts.checking import check_facts
 from handrail.server.hosts.copies import WINDOW, Copies, CopyMeter
 from handrail.server.hosts.known import KnownHost
 from handrail.server.hosts.link import HostLink, first_message
@@ -69,6 +70,7 @@ class Door:
         await socket.accept()
         try:
             hello = await first_message(socket)
+            check_facts(hello.facts)
         except LocalProtocolError as error:
             logger.warning("the link of %s is closed: %s", host.name, error)
             await _close(socket, links.PROTOCOL, str(error))
@@ -222,6 +224,7 @@ class _Serving:
         self._host.callbacks.take(callback)
 
     async def facts(self, facts: wire.Facts) -> None:
+        check_facts(facts.facts)
         before = self._host.state
         trouble = self._host.facts.trouble
         await self._registry.heard(self._host, facts.facts)

@@ -70,6 +70,7 @@ async def a_copy_whose_session_is_gone_waits_for_nobody(handles: Handles) -> Non
     expect(row and (row.owner, row.status, row.host), (None, "stopped", HOST), "a copy whose session is gone")
     lost = await hub.get_ask("s1", "ask2")
     expect(lost and (lost.state, lost.closed_at), ("lost", NOW + 9), "what it asked")
+    expect(await hub.waiting_asks(), [], "what waits for an answer, which could resume nothing")
     expect((await hub.get_ask("s1", "ask1")) == (await source.get_ask("s1", "ask1")), True, "whether a decision stays")
     await copy_all(source, hub)
     await expect_copied(source, hub)  # it was there after all

@@ -16,7 +16,7 @@ const LITTLE_SPACE = 1024 ** 3;
 const STATES = {
   connected: { words: "Connected", tone: "done", icon: "check" },
   away: { words: "Away", tone: "quiet", icon: "clock" },
-  draining: { words: "Draining", tone: "needs-you", icon: "pause" },
+  draining: { words: "Draining", tone: "quiet", icon: "pause" },
   revoked: { words: "Revoked", tone: "quiet", icon: "lock" },
 };
 
@@ -142,10 +142,10 @@ export function meaningOf({ state, name, last_seen_at: seen, live }) {
   return "";
 }
 
-/** "2 live of 8 at most · 14 in all". @param {Host} host */
+/** "2 of 8 live · 14 in all". @param {Host} host */
 export function sessionCounts({ live, sessions, facts, state }) {
-  const most = facts.capacity === null ? "" : ` of ${facts.capacity} at most`;
-  return state === "revoked" ? counted(sessions, "session") : `${live} live${most} · ${sessions} in all`;
+  const most = facts.capacity === null ? "" : ` of ${facts.capacity}`;
+  return state === "revoked" ? counted(sessions, "session") : `${live}${most} live · ${sessions} in all`;
 }
 
 /** What is known of a machine beside its sessions, by name. @param {Host} host @returns {[string, string][]} */

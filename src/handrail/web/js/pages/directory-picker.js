@@ -84,7 +84,7 @@ export class HandrailDirectories extends HandrailElement {
     const host = this.#host;
     await this.go(this.#value, { quiet: true });
     const [latest] = this.#listing?.recent ?? [];
-    if (this.#value || !this.#listing || host !== this.#host) return;
+    if (this.#value || !this.#listing || host !== this.#host || !this.isConnected) return;
     if (latest) return void (await this.go(latest.path));
     // Nothing was used yet: where to begin is for the person to see.
     this.value = this.#listing.path;

@@ -65,6 +65,7 @@ export class HandrailHosts extends HandrailElement {
   }
 
   async #load() {
+    if (!this.isConnected) return;
     const asked = ++this.#asked;
     try {
       const { items } = await this.page.api.get("/api/hosts", { query: { revoked: true } });

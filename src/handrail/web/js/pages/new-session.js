@@ -166,6 +166,7 @@ export class HandrailNewSession extends HandrailElement {
 
   async #load() {
     const [hub, hosts] = await Promise.allSettled([this.page.api.get("/api/hub"), this.page.api.get("/api/hosts")]);
+    if (!this.isConnected) return;
     if (hub.status === "fulfilled") this.#takeHub(hub.value);
     if (hosts.status === "fulfilled") this.#takeHosts(hosts.value.items);
     this.#moved();
@@ -215,7 +216,7 @@ export class HandrailNewSession extends HandrailElement {
     } catch {
       return; // The default is there to be chosen.
     }
-    if (host !== this.#host.value) return;
+    if (host !== this.#host.value || !this.isConnected) return;
     offer(
       this.#model,
       models.items.filter(({ value }) => value !== "default"),

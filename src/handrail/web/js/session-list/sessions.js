@@ -119,6 +119,7 @@ export class HandrailSessions extends HandrailElement {
     } catch {
       // Without it all sessions are shown, as they are anyway.
     }
+    if (!this.isConnected) return;
     this.#offerMachines();
     this.#searched();
   }

@@ -28,10 +28,11 @@ export async function rewindTo(row, commands, say) {
     body,
     h("div", { class: "confirm-buttons" }, go, close),
   );
-  go.addEventListener("click", () => void rewind(row, commands, { go, close, body, say }));
   const closed = shown(dialog);
   try {
-    showDryRun(body, go, await commands.rewind(row.uuid ?? "", true));
+    const dry = await commands.rewind(row.uuid ?? "", true);
+    showDryRun(body, go, dry);
+    go.addEventListener("click", () => void rewind(row, commands, dry, { go, close, body, say }));
   } catch (error) {
     fill(body, h("p", { class: "problem" }, inWords(error)));
   }
@@ -77,19 +78,18 @@ function lineCounts({ insertions, deletions }) {
 }
 
 /**
- * @param {PromptRow} row @param {Commands} commands
+ * @param {PromptRow} row @param {Commands} commands @param {Rewound} dry what would change, as it was said before
  * @param {{ go: HTMLButtonElement, close: HTMLButtonElement, body: HTMLElement, say: (words: string) => void }} parts
  */
-async function rewind(row, commands, { go, close, body, say }) {
+async function rewind(row, commands, dry, { go, close, body, say }) {
   go.disabled = true;
   fill(go, h("span", { class: "spinner" }), "Rewinding…");
   try {
     const done = await commands.rewind(row.uuid ?? "", false);
     if (!done.can_rewind) throw new Error(done.error || "Claude Code did not rewind.");
-    fill(
-      body,
-      h("p", { class: "done-note" }, `Done: ${counted(done.files_changed?.length ?? 0, "file")} changed back.`),
-    );
+    // Afterwards Claude Code does not say which files those were.
+    const count = done.files_changed?.length || dry.files_changed?.length || 0;
+    fill(body, h("p", { class: "done-note" }, `Done: ${counted(count, "file")} changed back.`));
     fill(close, "Close");
     go.hidden = true;
     say("Files were rewound.");
