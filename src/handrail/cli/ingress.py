@@ -45,7 +45,9 @@ AsVariable = Annotated[
         help="For shells other than bash, zsh and ksh. Everything that Claude runs can read the token then.",
     ),
 ]
-Session = Annotated[str, typer.Argument(metavar="ID", help="A session from handrail ingress ls: its id or the start of it.")]
+Session = Annotated[
+    str, typer.Argument(metavar="ID", help="A session from handrail ingress ls: its id or the start of it.")
+]
 
 
 @ingress.command()

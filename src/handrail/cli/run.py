@@ -19,6 +19,7 @@ from handrail.cli.candidates import (
     session_ids,
     transports,
 )
+from handrail.cli.commands.parameters import check_mode
 from handrail.cli.settings import RunSettings
 
 __all__ = ["run"]

@@ -8,12 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from typing import IO, Any, ClassVar, Literal
+from typing import IO, Any, Literal
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown, TableElement
-from rich.syntax import Syntax
-from rich.table import Table
+from rich.console import Console, RenderableType
 from rich.text import Text
 from rich.theme import Theme
 
@@ -135,43 +132,9 @@ def _marked(text: Text) -> Text:
     return text
 
 
-class _PlainHeading(Heading):
-    """A heading at the left, where reading goes on."""
-
-    LEVEL_ALIGN: ClassVar = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
-
-
-class _CloseTable(TableElement):
-    """A table without the empty lines that Rich has in place of an edge: one stands around every block already."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for part in super().__rich_console__(console, options):
-            if isinstance(part, Table):
-                part.show_edge = False
-            yield part
-
-
-class _CloseCode(CodeBlock):
-    """Code without empty lines above and below it, likewise."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for part in super().__rich_console__(console, options):
-            if isinstance(part, Syntax):
-                part.padding = (0, 1)
-            yield part
-
-
-class _SafeMarkdown(Markdown):
-    elements: ClassVar = {
-        **Markdown.elements,
-        "heading_open": _PlainHeading,
-        "table_open": _CloseTable,
-        "fence": _CloseCode,
-        "code_block": _CloseCode,
-    }
-
-
 def markdown(text: str, style: str = "none") -> RenderableType:
     """What the model wrote. Links show where they lead, instead of hiding it behind their text."""
-    body = _SafeMarkdown(legible(text), hyperlinks=False, code_theme="ansi_dark", style=style, justify="default")
+    from handrail.cli.showing.safe_markdown import SafeMarkdown  # slow to import, and most commands show none
+
+    body = SafeMarkdown(legible(text), hyperlinks=False, code_theme="ansi_dark", style=style, justify="default")
     return Trimmed(body)
