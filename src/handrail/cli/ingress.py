@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from handrail.cli.candidates import models, permission_modes, policy_profiles
+from handrail.cli.candidates import models, permission_modes, policy_profiles, session_ids
 from handrail.cli.commands.parameters import JSON, check_mode, check_profile
 
 if TYPE_CHECKING:
@@ -46,7 +46,12 @@ AsVariable = Annotated[
     ),
 ]
 Session = Annotated[
-    str, typer.Argument(metavar="ID", help="A session from handrail ingress ls: its id or the start of it.")
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="A session from handrail ingress ls: its id or the start of it.",
+        autocompletion=session_ids,
+    ),
 ]
 
 

@@ -23,12 +23,15 @@ CLOSE_SECONDS: Final = 5.0
 PING_EVERY: Final = 10.0
 PING_SECONDS: Final = 20.0
 LONGEST_WAIT: Final = 30.0
+"""Between tries that are not likely to succeed."""
+LONGEST_PAUSE: Final = 6.0
+"""Between other tries. A hub that was restarted keeps what people do waiting for its hosts, but not for long."""
 
 _SECURE: Final = {"https": True, "wss": True, "http": False, "ws": False}
 
 
 class Backoff:
-    """How long to wait before the next try: twice as long each time, never quite the same, at most 30 seconds."""
+    """How long to wait before the next try: twice as long each time, never quite the same, at most 6 seconds."""
 
     def __init__(self, *, pick: Callable[[], float] = random.random) -> None:
         self._pick = pick
@@ -36,7 +39,7 @@ class Backoff:
 
     def next(self) -> float:
         """The next wait, in seconds. Hosts that lost their hub together do not come back together."""
-        longest = min(LONGEST_WAIT, 2.0**self._tries)
+        longest = min(LONGEST_PAUSE, 2.0**self._tries)
         self._tries = min(self._tries + 1, 10)
         return longest * (0.5 + self._pick() / 2)
 
