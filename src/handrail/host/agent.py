@@ -26,6 +26,7 @@ from handrail.host.acts import Acts, Further, live_sessions
 from handrail.host.commands import Commands
 from handrail.host.connection import HubConnection
 from handrail.host.dialling import LONGEST_WAIT, Backoff, dial, link_address
+from handrail.host.emptying import Emptying
 from handrail.host.facts import FactsSource
 from handrail.host.identity import HostIdentity
 from handrail.host.limits import HostLimits
@@ -89,6 +90,7 @@ class HostAgent:
         self._was_connected = False
         self._welcomed_at: float | None = None
         self._connection: HubConnection | None = None
+        self._emptying = Emptying(manager, lambda: self.draining)
         self.programs = HubPrograms()
         self._acts = Acts(
             manager, limits, self, programs=self.programs, further={"claude": facts.claude, **(further or {})}
@@ -103,11 +105,13 @@ class HostAgent:
         except StoreError as error:  # a full disk is no reason not to be there: it is said
             self._set_trouble(str(error))
         self.programs.disconnect()  # until the hub is there
+        await self._emptying.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._emptying.__aexit__(kind, error, trace)
         self.programs.close()
         await self.commands.close()
 
@@ -128,7 +132,7 @@ class HostAgent:
         return self._drained_here or self._drained_by_hub
 
     def drain(self, on: bool = True) -> None:
-        """Start no further session here, and say so; or go on. What runs goes on anyway."""
+        """Start no further session here, and say so; or go on. What runs goes on; what does nothing is ended."""
         self._drained_here = on
         self._tell_draining()
 
@@ -139,6 +143,7 @@ class HostAgent:
             self._tell_draining()
 
     def _tell_draining(self) -> None:
+        self._emptying.changed()
         self._tell_facts()
         self._on_news(News(kind="draining" if self.draining else "undrained"))
 
