@@ -17,6 +17,7 @@ ID_PLACE = b"@REQUEST-ID@"
 PLAYED_SESSION = b"9d7b1862-3418-44c0-bfe3-d3d696afa5dd"
 SESSION_OPTION = "--session-id"
 WARM_UP = 100
+LINES_OF_A_MOMENT = 4
 
 
 def main() -> None:
@@ -76,7 +77,46 @@ class Asks:
         write(self.ending)
 
 
-PLAYS: dict[str, type[Saturated | Paced | Asks]] = {"saturated": Saturated, "paced": Paced, "asks": Asks}
+class Moments:
+    """`moments` times a piece of a message, the whole message, and a question about it.
+
+    Notes when each was written and when the question was answered, by a clock that all processes of a machine share.
+    """
+
+    def __init__(self, place: str, plan: dict[str, str]) -> None:
+        self.pause = 1.0 / float(plan["rate"])
+        lines = read_traffic(place).splitlines(keepends=True)
+        self.opening, self.steps, self.ending = lines[0], lines[1:-1], lines[-1]
+        self.ask = read(place, "ask")
+        self.notes = os.path.join(place, "moments")
+
+    def run(self, lines: Iterator[bytes]) -> None:
+        write(self.opening)
+        times = [self.moment(number, lines) for number in range(len(self.steps) // LINES_OF_A_MOMENT)]
+        with open(self.notes, "w") as notes:
+            notes.write("\n".join(" ".join(map(str, each)) for each in times))
+        write(self.ending)
+
+    def moment(self, number: int, lines: Iterator[bytes]) -> list[int]:
+        *piece, whole = self.steps[LINES_OF_A_MOMENT * number :][:LINES_OF_A_MOMENT]
+        ask = self.ask.replace(ID_PLACE, b"request-%d" % number)
+        times = [self.written(each) for each in (b"".join(piece), whole, ask)]
+        next(lines)
+        return [*times, time.perf_counter_ns()]
+
+    def written(self, line: bytes) -> int:
+        time.sleep(self.pause)
+        now = time.perf_counter_ns()
+        write(line)
+        return now
+
+
+PLAYS: dict[str, type[Saturated | Paced | Asks | Moments]] = {
+    "saturated": Saturated,
+    "paced": Paced,
+    "asks": Asks,
+    "moments": Moments,
+}
 
 
 def round_trip(ask: bytes, lines: Iterator[bytes]) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.fake_cli import ID_PLACE, PLAYED_SESSION
 
-__all__ = ["ask", "big_line", "conversation", "deltas", "ending", "initialized", "mix", "one_turn"]
+__all__ = ["ask", "big_line", "conversation", "deltas", "ending", "initialized", "mix", "moments", "one_turn"]
 
 SESSION = PLAYED_SESSION.decode()
 MODEL = "claude-opus-5-5"
@@ -57,6 +57,12 @@ def conversation(count: int) -> Iterator[Json]:
     make = _Maker()
     steps = (frame for number in count_up() for frame in make.step(number))
     return islice(steps, count)
+
+
+def moments(count: int) -> Iterator[Json]:
+    """`count` messages of four frames: two that begin it, a piece of it, and all of it. Texts begin with its number."""
+    make = _Maker()
+    return (frame for number in range(count) for frame in make.moment(number))
 
 
 def big_line(size: int, *, plain: bool) -> Json:
@@ -154,6 +160,16 @@ class _Maker:
         yield {"type": "assistant", "message": _message(message, [block]), **self._end()}
         yield self._streamed({"type": "content_block_stop", "index": 0}, message)
         yield self._result(self.text(self._size(1_000, 50_000) // 2, plain=0.75), call) if calls else self.system()
+
+    def moment(self, number: int) -> Iterator[Json]:
+        """A message of a piece."""
+        message, text = f"msg_{number:020x}", f"{number} {self.text(400)}"
+        empty = {"type": "text", "text": ""}
+        delta = {"type": "text_delta", "text": text[:100]}
+        yield self._streamed({"type": "message_start", "message": _message(message, [])}, message)
+        yield self._streamed({"type": "content_block_start", "index": 0, "content_block": empty}, message)
+        yield self._streamed({"type": "content_block_delta", "index": 0, "delta": delta}, message)
+        yield {"type": "assistant", "message": _message(message, [{"type": "text", "text": text}]), **self._end()}
 
     def _streamed(self, event: Json, message: str) -> Json:
         return {

@@ -12,6 +12,9 @@ from bench.gates.large_lines import LargeLines
 from bench.gates.live import LiveStream
 from bench.gates.paced import Paced
 from bench.gates.permission import Permission
+from bench.gates.relay import Relay
+from bench.gates.relay_latency import RelayLatency
+from bench.gates.relay_sessions import RelaySessions
 from bench.gates.replay import Replay
 from bench.gates.saturated import Saturated
 from bench.gates.streaming import Deltas, Mix
@@ -40,6 +43,11 @@ GATES: tuple[Gate, ...] = (
     LiveStream("live-paced", 1_000, rate=4 * RATE),
     Replay(),
     GroupCommit(),
+    Relay("relay", 1, 10_000),
+    Relay("relay-paced", 10, 150, rate=RATE),
+    Relay("relay-50", 50, 150, rate=RATE),
+    RelayLatency(),
+    RelaySessions(),
 )
 
 

@@ -64,7 +64,8 @@ def list_hosts(ctx: typer.Context, all_: All = False, json: JSON = False) -> Non
 def drain(ctx: typer.Context, name: Name) -> None:
     """Start no more sessions on a host.
 
-    What runs there goes on to its end: for maintenance, wait until handrail hosts shows that nothing does.
+    What runs there goes on to its end, and sessions that do nothing are ended: for maintenance, wait until handrail
+    hosts shows that none is live. They can be resumed.
 
     Example: handrail hosts drain build-box
     """
