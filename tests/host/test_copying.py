@@ -214,7 +214,7 @@ def test_the_copy_becomes_the_journal_whatever_happens(steps: list[tuple[str, st
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, window=st.sampled_from([1, 600, 100_000]))
 def test_the_copy_becomes_the_journal_whatever_happens_at_length(steps: list[Any], window: int) -> None:
     asyncio.run(played(steps, window))

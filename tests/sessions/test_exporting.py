@@ -132,7 +132,7 @@ def remarks(*events: e.Event) -> list[str]:
 def test_only_a_message_that_claude_never_saw_is_lost() -> None:
     sent = e.Prompt(uuid="1", content="Fix *it*", state="queued")
     taken_up, lost = e.Prompt(uuid="1", state="started"), e.Prompt(uuid="1", state="lost")
-    assert remarks(sent, lost) == ["a message was lost, Claude never saw it: Fix *it*"]
+    assert remarks(sent, lost) == ["a message was lost before Claude is known to have seen it: Fix *it*"]
     assert remarks(sent, taken_up, lost) == []
 
 

@@ -226,6 +226,6 @@ class ThoroughCopyMachine(CopyMachine):
 
 
 CopyMachine.TestCase.settings = settings(max_examples=6, stateful_step_count=25, deadline=None)
-ThoroughCopyMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+ThoroughCopyMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestCopies = CopyMachine.TestCase
 TestCopiesThoroughly = pytest.mark.slow(ThoroughCopyMachine.TestCase)

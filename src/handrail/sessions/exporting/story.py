@@ -168,7 +168,7 @@ class _Teller:
             self._unread[event.uuid] = one_line(content_text(event.content))
             self._waiting.append(Message(event))
         elif event.state in ("dropped", "lost") and (text := self._unread.get(event.uuid)) is not None:
-            words = f"a message was {event.state}, Claude never saw it: {text}"
+            words = f"a message was {event.state} before Claude is known to have seen it: {text}"
             self._waiting.append(Remark(event.at, "failed", words))
         if event.state not in ("queued", "sent"):
             self._unread.pop(event.uuid, None)
