@@ -181,7 +181,7 @@ def test_a_session_runs_on_another_machine_and_is_answered_from_the_terminal(fle
     assert until_state(hub, "connected")["facts"]["labels"] == ["gpu"]
     words = ("run", "--host", "label:gpu", "--cwd", str(box.project), "--title", "far away", "make")
     assert "Done." in answered(hub, *words)
-    agent.until("waits for an answer")
+    agent.until("far away")
     (session,) = listed(hub, "ls", "--host", "build-box")
     assert (session["title"], session["host_name"]) == ("far away", "build-box")
     assert listed(hub, "ls", "--host", "here") == []

@@ -61,7 +61,7 @@ def test_a_hub_that_was_told_to_outlive_its_terminal_does(machine: Machine) -> N
 def test_a_stop_while_a_session_starts_leaves_nothing_behind(machine: Machine) -> None:
     started = machine.home / "started"
     silent = machine.home / "silent-claude"
-    silent.write_text(f'#!/bin/sh\necho $$ >> "{started}"\nexec sleep 600\n')
+    silent.write_text(f'#!/bin/sh\necho $$ >> "{started}"\nexec cat > /dev/null\n')
     silent.chmod(0o755)
     machine.env["HANDRAIL_CLAUDE_CLI_PATH"] = str(silent)
     with machine.serving("--no-browser") as (process, url, _), ThreadPoolExecutor() as threads:

@@ -33,6 +33,7 @@ NEW_OBSERVATION = "behaviour of an unrecorded version"
 
 REFUSAL = "refusing_cli"
 DIALLING = "dialling_cli"
+NEWEST = "newest_cli"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -48,13 +49,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def is_of_other_versions(item: pytest.Item) -> bool:
-    """Whether a test is about CLIs that connect to servers of ours, and this one refuses to; or the other way round."""
+    """Whether a test has nothing to say of the version that it would run on."""
     names = getattr(item, "fixturenames", ())
-    if DIALLING not in names and REFUSAL not in names:
+    if not {DIALLING, REFUSAL, NEWEST} & set(names):
         return False
     version = str(cast(pytest.Function, item).callspec.params["cli"])
-    refuses = version == "latest" or behaviour.version_key(version) >= REFUSES_SINCE
-    return refuses if DIALLING in names else not refuses
+    if NEWEST in names:
+        return not is_since(behaviour.version_key(PINNED_VERSION), version)
+    return is_since(REFUSES_SINCE, version) == (DIALLING in names)
+
+
+def is_since(first: tuple[int, ...], version: str) -> bool:
+    return version == "latest" or behaviour.version_key(version) >= first
 
 
 @pytest.fixture(scope="session", params=VERSIONS)
@@ -75,6 +81,12 @@ def dialling_cli(cli: ClaudeCLI) -> ClaudeCLI:
 @pytest.fixture
 def refusing_cli(cli: ClaudeCLI) -> ClaudeCLI:
     """A CLI that refuses to connect to servers of ours. There is no such test for one that does."""
+    return cli
+
+
+@pytest.fixture
+def newest_cli(cli: ClaudeCLI) -> ClaudeCLI:
+    """The pinned CLI, or a newer one. A test to which the version makes no difference does not run on older ones."""
     return cli
 
 

@@ -17,7 +17,7 @@ from ..host.middle import middle
 from ..host.support import eventually, made, running_host
 
 
-async def test_a_permission_is_answered_across_a_cut(cli: ClaudeCLI, tmp_path: Path) -> None:
+async def test_a_permission_is_answered_across_a_cut(newest_cli: ClaudeCLI, tmp_path: Path) -> None:
     script: list[Any] = [ToolUse("Bash", {"command": "mkdir made-here"}), "It is there.", "Still here."]
     async with (
         ScriptedModel(script) as model,
@@ -26,7 +26,7 @@ async def test_a_permission_is_answered_across_a_cut(cli: ClaudeCLI, tmp_path: P
         hub_behind(line, tmp_path / "hub") as served,
     ):
         env = {**dict.fromkeys(os.environ, ""), **isolated_env(made(tmp_path / "home"), model)}
-        own = Options(cli_path=str(cli.path), env=env, use_api_billing=True, include_partial_messages=True)
+        own = Options(cli_path=str(newest_cli.path), env=env, use_api_billing=True, include_partial_messages=True)
         key = (await identity_of(served, line)).key
         async with running_host(made(tmp_path / "host"), line.url, key=key, defaults=own) as host:
             await host.told("connected")

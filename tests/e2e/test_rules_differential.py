@@ -13,25 +13,13 @@ import pytest
 
 from handrail.policy import evaluate
 from handrail.policy.verdict import Behavior
-from handrail.testing.cli_cache import PINNED_VERSION, ClaudeCLI, CLIUnavailable, claude_cli, latest_cli
 
-from .behaviour import version_key
-from .conftest import VERSIONS
 from .rule_measuring import Call, Ground, Setting, measure
 from .support import World
 
 STRICTNESS: dict[Behavior, int] = {"allow": 0, "ask": 1, "deny": 2}
 
-NEWEST = [version for version in VERSIONS if version == "latest" or version_key(version) >= version_key(PINNED_VERSION)]
-
-
-@pytest.fixture(scope="module", params=NEWEST or [PINNED_VERSION])
-def cli(request: pytest.FixtureRequest) -> ClaudeCLI:
-    """The newest CLI among those under test, else the pinned one: the engine is modelled on no other."""
-    try:
-        return latest_cli() if request.param == "latest" else claude_cli(request.param)
-    except CLIUnavailable as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("newest_cli")
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,6 +319,9 @@ async def test_a_connection_that_a_firewall_forgot_is_noticed(world: World) -> N
     for step in ("one", "two"):
         world.allow_to_go_on(step)
     session = await hub.start_session(world.host.project, "go")
+    await eventually(
+        lambda: [state for state, _ in asks_in(world.copy, session)] == ["sent", "sent", "pending"], "a person is asked"
+    )
     ask = await hub.asked(session)
     world.network.forget()
     await hub.answer(ask)  # waits until the host is there again

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from functools import lru_cache
 
 __all__ = ["matches"]
@@ -37,7 +38,10 @@ def _compile(pattern: str, generous: bool) -> re.Pattern[str] | None:
     end = "/" if only_directories else "/?"
     flags = re.IGNORECASE | re.DOTALL | (0 if generous else re.ASCII)
     try:
-        return re.compile(start + _translate(body) + end, flags)
+        with warnings.catch_warnings():
+            # What `--` in a set may mean to Python one day is none of the user's concern: it is a range, or its end.
+            warnings.simplefilter("ignore", FutureWarning)
+            return re.compile(start + _translate(body) + end, flags)
     except re.error:  # a character range such as [z-a]
         return None
 
