@@ -48,7 +48,7 @@ async def outputs(session: Session) -> list[str]:
     return [str(event.detail) for event in events if isinstance(event, Action) and event.phase == "completed"]
 
 
-async def test_hooks_tools_and_answers_run_in_the_program(cli: ClaudeCLI, tmp_path: Path) -> None:
+async def test_hooks_tools_and_answers_run_in_the_program(newest_cli: ClaudeCLI, tmp_path: Path) -> None:
     judged: list[str] = []
     asked: list[str] = []
 
@@ -67,7 +67,7 @@ async def test_hooks_tools_and_answers_run_in_the_program(cli: ClaudeCLI, tmp_pa
         ToolUse("mcp__handrail__ticket", {"number": 7}),
         "Done.",
     ]
-    async with hub_with(cli, tmp_path, script) as served, Hub(served.url, served.tokens["owner"]) as hub:
+    async with hub_with(newest_cli, tmp_path, script) as served, Hub(served.url, served.tokens["owner"]) as hub:
         session = await hub.start(
             Options(cwd=served.directory), policy=CAREFUL, hooks=[guard], tools=[ticket], on_ask=answer
         )
@@ -80,7 +80,9 @@ async def test_hooks_tools_and_answers_run_in_the_program(cli: ClaudeCLI, tmp_pa
         assert "the button is too small" in story
 
 
-async def test_once_the_program_is_gone_a_person_is_asked_and_its_tools_say_so(cli: ClaudeCLI, tmp_path: Path) -> None:
+async def test_once_the_program_is_gone_a_person_is_asked_and_its_tools_say_so(
+    newest_cli: ClaudeCLI, tmp_path: Path
+) -> None:
     @hook("PreToolUse", matcher="Bash")
     async def guard(call: PreToolUseInput) -> Any:
         return None
@@ -91,7 +93,7 @@ async def test_once_the_program_is_gone_a_person_is_asked_and_its_tools_say_so(c
         ToolUse("mcp__handrail__ticket", {"number": 7}),
         "Done.",
     ]
-    async with hub_with(cli, tmp_path, script) as served:
+    async with hub_with(newest_cli, tmp_path, script) as served:
         async with Hub(served.url, served.tokens["owner"]) as hub:
             started = await hub.start(Options(cwd=served.directory), policy=CAREFUL, hooks=[guard], tools=[ticket])
             assert (await started.run("Be ready.")).ok

@@ -44,15 +44,17 @@ class NewIngress(Body, frozen=True):
 
 
 class IngressLine(msgspec.Struct, frozen=True, kw_only=True):
-    """How to start it: `command` with `environment`, and `token`, which is shown this once.
-
-    The token goes into the variable `CLAUDE_CODE_SESSION_ACCESS_TOKEN`, or better into a descriptor that
-    `CLAUDE_CODE_WEBSOCKET_AUTH_FILE_DESCRIPTOR` names.
-    """
+    """How to start it: `command` with `environment`, and `token`, which is shown this once."""
 
     id: str
     url: str
-    token: str
+    token: Annotated[
+        str,
+        Meta(
+            description="For the variable `CLAUDE_CODE_SESSION_ACCESS_TOKEN`; or better for a descriptor, which "
+            "`CLAUDE_CODE_WEBSOCKET_AUTH_FILE_DESCRIPTOR` names."
+        ),
+    ]
     command: list[str]
     environment: dict[str, str]
 

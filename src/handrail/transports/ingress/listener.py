@@ -108,7 +108,7 @@ class LoopbackIngress:
             logger.warning("a CLI without the right token was refused")
             response = protocol.reject(401, "the token is not that of this session\n")
         protocol.send_response(response)
-        writer.writelines(protocol.data_to_send())
+        writer.write(b"".join(protocol.data_to_send()))  # the end is marked by an empty piece, which is no data
         if response.status_code != 101:
             await writer.drain()
             return
