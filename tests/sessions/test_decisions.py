@@ -983,8 +983,8 @@ async def test_a_budget_that_is_not_raised_ends_the_spending(play: Any) -> None:
 
 
 async def test_tools_of_what_still_runs_are_asked_about_when_the_budget_is_spent(play: Any) -> None:
-    after = sim.turn(pre_tool_use("Read", {"file_path": "x"}), prompted=False)
-    cli, options = play(costing(2.0), after)
+    """Asked outside of a turn, as in the background: a turn would be interrupted, perhaps before the answer is in."""
+    cli, options = play(costing(2.0), pre_tool_use("Read", {"file_path": "x"}))
     async with connect(options, on_ask=leave_open, budget=1.0) as client:
         await client.run("one")
         await until(lambda: "hook" in bodies(cli))
