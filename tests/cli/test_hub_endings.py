@@ -61,7 +61,8 @@ def test_a_hub_that_was_told_to_outlive_its_terminal_does(machine: Machine) -> N
 def test_a_stop_while_a_session_starts_leaves_nothing_behind(machine: Machine) -> None:
     started = machine.home / "started"
     silent = machine.home / "silent-claude"
-    silent.write_text(f'#!/bin/sh\necho $$ >> "{started}"\nexec cat > /dev/null\n')
+    # It reads, says nothing, and keeps its standard output open: else it would count as gone after a while.
+    silent.write_text(f'#!/bin/sh\necho $$ >> "{started}"\nexec sed d\n')
     silent.chmod(0o755)
     machine.env["HANDRAIL_CLAUDE_CLI_PATH"] = str(silent)
     with machine.serving("--no-browser") as (process, url, _), ThreadPoolExecutor() as threads:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import msgspec
 
+from handrail.errors import HostAway, ProcessError, SessionNotLive
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
 from handrail.server.auth.audit import Audit
@@ -172,6 +173,18 @@ class Hub:
         """Raise `Problem` if no session is to be started any more."""
         if self.stopping:
             raise Problem("stopping", "the hub is stopping: start it when the hub is back")
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Start a session inside. Raises `Problem` if the hub is stopping, or stops before the session has started."""
+        self.check_open()
+        try:
+            yield
+        except (HostAway, ProcessError, SessionNotLive) as error:
+            if not self.stopping:
+                raise
+            why = "the hub stopped before the session had started: start it when the hub is back"
+            raise Problem("stopping", why) from error
 
     def session(self, session_id: str) -> Session:
         """The handle of a session."""

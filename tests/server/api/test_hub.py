@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from handrail.protocol.options import Options
 from handrail.server.auth.secret_words import contains_secret
 from handrail.server.hub import HubSettings
 from handrail.testing import simulated as sim
 
-from ..support import Around, ServedHub, served_hub
+from ..support import PATIENCE, Around, ServedHub, served_hub
 
 
 async def test_health_needs_no_token_and_says_nothing_else(served: ServedHub) -> None:
@@ -27,6 +30,24 @@ async def test_a_hub_that_stops_is_not_well(served: ServedHub) -> None:
     served.hub.stopping = True
     async with served.client(None) as client:
         assert (await client.get("/api/health")).json()["code"] == "stopping"
+
+
+async def test_a_start_that_the_stop_of_the_hub_ends_is_told_so(tmp_path: Path) -> None:
+    started, ends = tmp_path / "started", tmp_path / "ends"
+    os.mkfifo(ends)
+    cli = tmp_path / "claude"
+    cli.write_text(f'#!/bin/sh\ntouch "{started}"\nexec cat "{ends}"\n')
+    cli.chmod(0o755)
+    async with served_hub(tmp_path, options=Options(cli_path=str(cli))) as served, served.client() as client:
+        starting = asyncio.create_task(client.post("/api/sessions", json={"cwd": str(served.directory)}))
+        async with asyncio.timeout(PATIENCE):
+            while not started.exists():
+                await asyncio.sleep(0.01)
+        served.hub.stopping = True
+        await asyncio.to_thread(ends.write_text, "")
+        refused = await starting
+        assert (refused.status_code, refused.json()["code"]) == (503, "stopping")
+        assert (await client.get("/api/sessions")).json()["items"] == []
 
 
 async def test_who_one_is(served: ServedHub) -> None:

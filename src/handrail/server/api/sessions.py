@@ -30,6 +30,7 @@ from handrail.server.calls import Body, Call, Document, Nothing, Page, Query
 from handrail.server.hub import Hub
 from handrail.server.problems import Problem
 from handrail.server.summaries import SessionSummary, summary_of
+from handrail.sessions.session import Session
 from handrail.store.base import SessionFilter, SessionRow
 
 __all__ = [
@@ -171,28 +172,32 @@ def _decoded(cursor: str | None) -> tuple[float, str] | None:
 
 async def create(hub: Hub, call: Call[NewSession, Nothing]) -> SessionSummary:
     """Start a session, and send it its first message."""
-    hub.check_open()
+    with hub.starting():
+        session = await _started(hub, call)
     wanted = call.body
-    policy = policy_of(hub, wanted.policy)
-    call.note(*named(mode=wanted.mode, model=wanted.model, profile=policy.profile if wanted.policy else None))
-    if is_elsewhere(wanted.host):
-        call.note(f"on {wanted.host}")
-        session = hub.session(await hub.hosts.start(wanted.host, wanted_of_a_host(hub, call)))
-    else:
-        session = await started_here(hub, call, policy)
     call.made["id"] = session.id
     if wanted.prompt or wanted.images:
         await session.send(content_of(wanted), actor=call.caller.actor)
     return await _summary(hub, session.id)
 
 
+async def _started(hub: Hub, call: Call[NewSession, Nothing]) -> Session:
+    wanted = call.body
+    policy = policy_of(hub, wanted.policy)
+    call.note(*named(mode=wanted.mode, model=wanted.model, profile=policy.profile if wanted.policy else None))
+    if is_elsewhere(wanted.host):
+        call.note(f"on {wanted.host}")
+        return hub.session(await hub.hosts.start(wanted.host, wanted_of_a_host(hub, call)))
+    return await started_here(hub, call, policy)
+
+
 async def fork(hub: Hub, call: Call[Fork, Nothing]) -> SessionSummary:
     """Start a copy of a session's conversation, which goes its own way."""
-    hub.check_open()
-    call.note(f"of {call.id}")
-    row = await hub.session(call.id).row()
-    changes = await asyncio.to_thread(changes_of, hub, call.body, row)
-    session = await hub.manager.fork(call.id, title=call.body.title, **changes)
+    with hub.starting():
+        call.note(f"of {call.id}")
+        row = await hub.session(call.id).row()
+        changes = await asyncio.to_thread(changes_of, hub, call.body, row)
+        session = await hub.manager.fork(call.id, title=call.body.title, **changes)
     call.made["id"] = session.id
     return await _summary(hub, session.id)
 
@@ -245,8 +250,8 @@ async def adopt(hub: Hub, call: Call[Adoption, Nothing]) -> SessionSummary:
 
 async def start_demo(hub: Hub, call: Call[None, Nothing]) -> SessionSummary:
     """Start the demo: a scripted session that needs no account."""
-    hub.check_open()
-    session = await hub.surroundings.start_demo()
+    with hub.starting():
+        session = await hub.surroundings.start_demo()
     call.made["id"] = session.id
     return await _summary(hub, session.id)
 
@@ -284,17 +289,21 @@ async def stop_all(hub: Hub, call: Call[None, Nothing]) -> Stopped:
 
 async def resume(hub: Hub, call: Call[Resumption, Nothing]) -> SessionSummary:
     """Start the session's Claude Code again, unless it runs."""
-    hub.check_open()
+    with hub.starting():
+        await _resumed(hub, call)
+    return await _summary(hub, call.id)
+
+
+async def _resumed(hub: Hub, call: Call[Resumption, Nothing]) -> None:
     row = await hub.session(call.id).row()
     changes = await asyncio.to_thread(changes_of, hub, call.body, row)
     if row.host:
         await hub.hosts.resume(row, changes, admitted(hub, call, call.body.program))
-        return await _summary(hub, call.id)
+        return
     offered = attachments(hub, call, call.body.program)
     await hub.manager.resume(
         call.id, on_ask=offered.on_ask, hooks=offered.hooks, tools=offered.tools, record=None, **changes
     )
-    return await _summary(hub, call.id)
 
 
 async def delete(hub: Hub, call: Call[None, Nothing]) -> None:

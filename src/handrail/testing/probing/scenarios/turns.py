@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from uuid import uuid4
 
 from handrail.errors import HandrailError
@@ -135,15 +136,16 @@ async def _the_same_message_twice(stage: Stage, live: Live) -> None:
 
 async def _three_messages(stage: Stage, live: Live, release: asyncio.Event) -> None:
     results_before, told_before = len(live.all(Result)), len(live.all(CommandLifecycle))
-    async with asyncio.timeout(live.patience), asyncio.TaskGroup() as group:
-        runs = [group.create_task(live.client.run("one of three"))]
-        requests = len(live.model.requests_in())
+    requests = len(live.model.requests_in())
+    async with asyncio.timeout(live.patience), AsyncExitStack() as stack:
+        first = await stack.enter_async_context(live.client.turn("one of three"))
         await live.model.wait_for(lambda model: len(model.requests_in()) > requests, timeout=live.patience)
-        runs += [group.create_task(live.client.run(prompt)) for prompt in ("two of three", "three of three")]
+        second = await stack.enter_async_context(live.client.turn("two of three"))
+        third = await stack.enter_async_context(live.client.turn("three of three"))
         # A control request is answered in order, so both messages have been read once it is.
         await live.client.control("mcp_status")
         release.set()
-    works = all(run.result().ok for run in runs)
+        works = all([(await turn.wait()).ok for turn in (first, second, third)])
     results = len(live.all(Result)) - results_before
     stage.see(QUEUED, works, f"all are answered, with {results} results" if works else "not all are answered")
     states = {frame.state for frame in live.all(CommandLifecycle)[told_before:]}
