@@ -64,9 +64,11 @@ MAY_IMPORT = {
     }
     | {"sessions", "web", "link"},
     "remote": {"errors", "error_records", "places", "protocol", "events", "policy", "store", "sessions", "link"},
+    "telegram": {"errors", "error_records", "places", "wording", "whole_files", "protocol", "events", "policy", "store"}
+    | {"rendering", "sessions", "remote"},
     "testing": {"errors", "places", "protocol", "events", "policy", "store", "transports", "sessions"},
     "cli": {"errors", "places", "toml_text", "whole_files", "wording", "protocol", "events", "policy", "store"}
-    | {"config", "transports", "rendering", "sessions", "server", "web", "remote", "testing", "link", "host"},
+    | {"config", "transports", "rendering", "sessions", "server", "web", "remote", "testing", "link", "host", "telegram"},
     "__init__": {"errors", "protocol", "events", "policy", "sessions", "remote"},
     "__main__": {"cli"},
 }

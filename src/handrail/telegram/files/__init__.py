@@ -1,0 +1,1 @@
+"""Pictures and documents, to Claude and back."""

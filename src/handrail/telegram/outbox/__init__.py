@@ -1,0 +1,1 @@
+"""Brings messages to what they are to show, at Telegram's pace."""

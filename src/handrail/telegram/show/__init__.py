@@ -1,0 +1,1 @@
+"""What a session looks like in a chat: progress, answers, notices."""

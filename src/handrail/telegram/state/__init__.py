@@ -1,0 +1,1 @@
+"""What the bridge remembers: chats, messages and what they are to show, buttons, and updates, in one SQLite file."""

@@ -1,0 +1,108 @@
+"""Text with entities, as Telegram takes it: offsets and lengths are counted in UTF-16 code units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+__all__ = [
+    "EMPTY",
+    "Entity",
+    "EntityKind",
+    "RichText",
+    "bold",
+    "code",
+    "italic",
+    "joined",
+    "plain",
+    "pre",
+    "utf16_length",
+]
+
+EntityKind: TypeAlias = Literal[
+    "bold",
+    "italic",
+    "underline",
+    "strikethrough",
+    "spoiler",
+    "code",
+    "pre",
+    "text_link",
+    "blockquote",
+    "expandable_blockquote",
+]
+
+
+def utf16_length(text: str) -> int:
+    """How long Telegram finds a text."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a part of a text looks. `url` belongs to a `text_link`, `language` to a `pre`."""
+
+    kind: EntityKind
+    offset: int
+    length: int
+    url: str = ""
+    language: str = ""
+
+
+class RichText(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A text and how its parts look. Added up, it stays what it was."""
+
+    text: str = ""
+    entities: tuple[Entity, ...] = ()
+
+    @property
+    def length(self) -> int:
+        return utf16_length(self.text)
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def __add__(self, other: RichText | str) -> RichText:
+        behind = plain(other) if isinstance(other, str) else other
+        shift = self.length
+        moved = tuple(msgspec.structs.replace(entity, offset=entity.offset + shift) for entity in behind.entities)
+        return RichText(self.text + behind.text, self.entities + moved)
+
+
+EMPTY = RichText()
+
+
+def plain(text: str) -> RichText:
+    """A text without any looks."""
+    return RichText(text)
+
+
+def styled(text: str, kind: EntityKind, *, url: str = "", language: str = "") -> RichText:
+    """A text that looks the same all over; an empty one has no looks."""
+    length = utf16_length(text)
+    return RichText(text, (Entity(kind, 0, length, url, language),) if length else ())
+
+
+def bold(text: str) -> RichText:
+    return styled(text, "bold")
+
+
+def italic(text: str) -> RichText:
+    return styled(text, "italic")
+
+
+def code(text: str) -> RichText:
+    return styled(text, "code")
+
+
+def pre(text: str, language: str = "") -> RichText:
+    return styled(text, "pre", language=language)
+
+
+def joined(parts: Iterable[RichText | str], between: str = "") -> RichText:
+    """Several texts one behind the other."""
+    whole = EMPTY
+    for number, part in enumerate(parts):
+        whole = whole + (between if number else "") + part
+    return whole
