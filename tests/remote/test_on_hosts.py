@@ -177,3 +177,28 @@ async def test_a_host_has_the_last_word(tmp_path: Path) -> None:
             await hub.start(Options(cwd="/etc"), host="box")
         with pytest.raises(HostRefused):
             await hub.start(Options(cwd=machines.host.projects, cli_path="/bin/sh"), host="box")
+
+
+async def test_files_of_a_host_are_fetched_and_put_if_its_owner_allows_it(tmp_path: Path) -> None:
+    async with fleet(tmp_path, sim.loop_turns("done")) as machines, hub_of(machines) as hub:
+        outbox = Path(machines.host.projects) / ".handrail-outbox" / "s1"
+        outbox.mkdir(parents=True)
+        (outbox / "report.txt").write_text("for you")
+        (Path(machines.host.projects) / "app.py").write_text("print()")
+        assert [each.name for each in await hub.files.list(str(outbox), host="box")] == ["report.txt"]
+        assert await hub.files.fetch(str(outbox / "report.txt"), host="box") == b"for you"
+        with pytest.raises(HostRefused, match=r"host\.file_exchange"):
+            await hub.files.fetch(f"{machines.host.projects}/app.py", host="box")
+        with pytest.raises(HostRefused, match=r"host\.file_exchange"):
+            await hub.files.put(f"{machines.host.projects}/new.py", b"1", host="box")
+
+
+async def test_an_open_host_still_keeps_what_is_private(tmp_path: Path) -> None:
+    async with fleet(tmp_path, sim.loop_turns("done"), file_exchange=True) as machines, hub_of(machines) as hub:
+        path = f"{machines.host.projects}/notes/new.txt"
+        assert await hub.files.put(path, b"hello", host="box") == path
+        assert await hub.files.fetch(path, host="box") == b"hello"
+        with pytest.raises(HostRefused, match="private"):
+            await hub.files.fetch(f"{machines.host.projects}/.env", host="box")
+        with pytest.raises(HostRefused, match="not inside"):
+            await hub.files.fetch("/etc/passwd", host="box")

@@ -47,7 +47,7 @@ ONLY_OF_A_MANAGER = {
     "expect": "a hub lets a CLI dial in, which it has started elsewhere",
     "receive": "a hub lets a CLI dial in, which it has started elsewhere",
 }
-ONLY_OF_A_HUB = {"hosts", "on_ask", "is_connected", "over"}
+ONLY_OF_A_HUB = {"acting_for", "hosts", "on_ask", "is_connected", "over", "watch"}
 OTHERWISE = {"local": "a manager is given what its sessions are run with, a hub where it is and who is told of it"}
 
 ASKS = (

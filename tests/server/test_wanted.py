@@ -120,3 +120,10 @@ async def test_a_session_is_started_with_what_was_wanted(served: ServedHub) -> N
         assert resumed.status_code == 200, resumed.text
         refused = await client.post(f"/api/sessions/{started['id']}/fork", json={"options": {"settings": {}}})
         assert (refused.status_code, refused.json()["code"]) == (422, "invalid_options")
+
+
+def test_what_is_added_to_the_instructions_follows_what_is_configured(tmp_path: Path) -> None:
+    base = Options(append_system_prompt="Be brief.")
+    wanted = with_wanted(base, {"append_system_prompt": "Write German."}, Roots((str(tmp_path),)))
+    assert wanted.append_system_prompt == "Be brief.\n\nWrite German."
+    assert with_wanted(base, {}, Roots((str(tmp_path),))).append_system_prompt == "Be brief."

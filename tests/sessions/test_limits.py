@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from handrail.errors import HandrailError, ProcessError, SessionNotLive
 from handrail.events.model import Action, AskClosed, AskOpened, Completed, Event, Prompt, Started
 from handrail.places import Places
-from handrail.protocol.asks import Allow, Deny
+from handrail.protocol.asks import Allow, Ask, Deny
 from handrail.protocol.options import Options
 from handrail.sessions.guards.activity import StallLimits
 from handrail.sessions.guards.notifications import Notify
@@ -200,6 +200,44 @@ async def test_somebody_who_thinks_is_no_stall(workshop: Workshop) -> None:
         await session.decide(opened.ask_id, Allow(), digest=opened.digest)
         assert (await session.wait(uuid)).ok
         assert await warnings_of(session) == []
+
+
+# ---------------------------------------------------------------- nobody uses it
+
+IDLE = Limits(stall=StallLimits(idle=0.1))
+
+
+async def test_a_session_that_nobody_uses_ends_and_a_message_brings_it_back(workshop: Workshop) -> None:
+    async with workshop.manager(limits=IDLE) as manager:
+        session = await manager.start(workshop.cli(sim.loop_turns("You said $text.")))
+        assert (await session.run("one")).answer == "You said one."
+        await eventually(lambda: _is_stopped(session))
+        row = await session.row()
+        notes = [e.title for e in await events_of(session) if isinstance(e, Action)]
+        assert (row.status, [note for note in notes if "a message starts it again" in note]) == ("stopped", notes[-1:])
+        assert (await session.run("two")).answer == "You said two."
+
+
+async def test_a_session_whose_program_offers_something_does_not_end_by_itself(workshop: Workshop) -> None:
+    async def nobody(ask: Ask) -> None:
+        return None
+
+    async with workshop.manager(limits=IDLE) as manager:
+        session = await manager.start(workshop.cli(sim.loop_turns("Yes.")), on_ask=nobody)
+        other = await manager.start(workshop.cli(sim.loop_turns("Yes.")))
+        await session.run("one")
+        await other.run("one")
+        await eventually(lambda: _is_stopped(other))
+        assert await session.is_live()
+
+
+@pytest.mark.slow
+async def test_messages_that_come_just_as_a_session_ends_are_answered(workshop: Workshop) -> None:
+    async with workshop.manager(limits=Limits(stall=StallLimits(idle=0.05))) as manager:
+        session = await manager.start(workshop.cli(sim.loop_turns("You said $text.")))
+        for number in range(25):
+            assert (await session.run(str(number))).answer == f"You said {number}."
+            await asyncio.sleep(0.04 + number % 5 * 0.01)  # about as long as it may be idle
 
 
 # ---------------------------------------------------------------- budgets

@@ -49,8 +49,11 @@ async def the_manager(places: Places, config: Config, *, host: Host | None = Non
         yield manager
 
 
-def configured_manager(places: Places, config: Config, *, host: Host | None = None, durable: bool = False) -> Manager:
-    """A manager over this user's store. With `host`, sessions that are resumed live there.
+def configured_manager(
+    places: Places, config: Config, *, host: Host | None = None, durable: bool = False, idle_minutes: float = 0
+) -> Manager:
+    """A manager over this user's store. With `host`, sessions that are resumed live there; those that nobody has used
+    for so many minutes end, and a message resumes them.
 
     With `durable`, not even a power cut takes back what was stored: others may have a copy of it by then.
     """
@@ -59,7 +62,7 @@ def configured_manager(places: Places, config: Config, *, host: Host | None = No
         places,
         # Sessions keep no secrets: whoever resumes one brings the variables again.
         env=config.claude.env,
-        limits=configured_limits(config),
+        limits=configured_limits(config, idle_minutes=idle_minutes),
         notify=configured_notify(config),
         retention=retention_of(config.storage),
         host=host,
@@ -71,7 +74,7 @@ def configured_notify(config: Config) -> list[Notify]:
     return [Notify(kinds=each.on, command=each.command, webhook=each.webhook) for each in config.notify]
 
 
-def configured_limits(config: Config) -> Limits:
+def configured_limits(config: Config, *, idle_minutes: float = 0) -> Limits:
     """The limits of the configuration."""
     limits = config.limits
     return Limits(
@@ -79,7 +82,11 @@ def configured_limits(config: Config) -> Limits:
         daily_budget=limits.daily_budget_usd,
         concurrent_sessions=limits.concurrent_sessions,
         restarts=RestartLimit(restarts=limits.restarts, window=limits.restart_window_minutes * 60),
-        stall=StallLimits(silence=_seconds(limits.stall_minutes), tool=_seconds(limits.tool_stall_minutes)),
+        stall=StallLimits(
+            silence=_seconds(limits.stall_minutes),
+            tool=_seconds(limits.tool_stall_minutes),
+            idle=_seconds(idle_minutes),
+        ),
         on_stall=limits.on_stall,
     )
 

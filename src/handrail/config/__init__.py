@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.config.model import Claude, Config, Limits, Notify, Policy, Storage, Terminal
+from handrail.config.model import Claude, Config, Limits, Notify, Policy, Storage, Telegram, TelegramUser, Terminal
 from handrail.config.notices import danger_notice
 from handrail.config.reading import load_config
 
@@ -13,6 +13,8 @@ __all__ = [
     "Notify",
     "Policy",
     "Storage",
+    "Telegram",
+    "TelegramUser",
     "Terminal",
     "danger_notice",
     "load_config",

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
+import msgspec
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT
 
 from handrail import whole_files
 from handrail.config.keys import Key, split_name
+from handrail.config.model import TelegramUser
 from handrail.config.reading import parse_config, read_file
 from handrail.config.template import template
 from handrail.config.values import Unfit, checked, typed
@@ -20,7 +23,7 @@ from handrail.errors import ConfigError
 from handrail.places import Places
 from handrail.toml_text import NotToml, parse_toml
 
-__all__ = ["edit_settings", "set_value", "unset_value"]
+__all__ = ["add_telegram_user", "edit_settings", "set_value", "unset_value"]
 
 
 def set_value(places: Places, name: str, texts: Sequence[str]) -> Any:
@@ -37,6 +40,36 @@ def unset_value(places: Places, name: str) -> bool:
     key, inside = split_name(name)
     with _changing(places) as change:
         return change(lambda document: _remove(document, [*key.name.split("."), *([inside] if inside else [])]))
+
+
+def add_telegram_user(places: Places, user: TelegramUser, *, api_url: str | None = None) -> None:
+    """Let somebody use the Telegram bot, or change what they may do there; with `api_url`, also where the bot lives."""
+    entry = msgspec.to_builtins(user)
+
+    def apply(document: MutableMapping[str, Any]) -> bool:
+        telegram = document.setdefault("telegram", tomlkit.table())
+        if api_url is not None:
+            telegram["api_url"] = api_url
+        users = telegram.setdefault("users", tomlkit.aot())
+        known = next((each for each in users if isinstance(each, dict) and each.get("id") == user.id), None)
+        if known is not None:
+            known.update(entry)
+        else:
+            users.append(_new_entry(entry, users))
+        return True
+
+    with _changing(places) as change:
+        change(apply)
+
+
+def _new_entry(entry: Mapping[str, Any], entries: Any) -> Any:
+    """One more table of a list, written as the others are: below a line in brackets, or inside of the list."""
+    is_apart = isinstance(entries, AoT)
+    table: Any = tomlkit.table() if is_apart else tomlkit.inline_table()
+    table.update(entry)
+    if is_apart:
+        table.trivia.indent = "\n"
+    return table
 
 
 def _typed_value(key: Key, inside: str | None, texts: Sequence[str]) -> Any:

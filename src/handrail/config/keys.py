@@ -10,14 +10,27 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from handrail.config.model import Claude, Host, Hub, Limits, Notify, Policy, Storage, Terminal
+from handrail.config.model import Claude, Host, Hub, Limits, Notify, Policy, Storage, Telegram, Terminal
 from handrail.errors import ConfigError
 from handrail.wording import did_you_mean
 
-__all__ = ["HIDDEN", "KEYS", "SECTIONS", "Key", "key_named", "keys_of", "split_name", "unknown_variables", "wanted"]
+__all__ = [
+    "HIDDEN",
+    "KEYS",
+    "SECTIONS",
+    "TOKEN_VARIABLE",
+    "Key",
+    "key_named",
+    "keys_of",
+    "split_name",
+    "unknown_variables",
+    "wanted",
+]
 
 HIDDEN = "…"
 """What is printed instead of a value that may be secret."""
+TOKEN_VARIABLE = "HANDRAIL_TELEGRAM_TOKEN"  # noqa: S105  # the name, not a token
+"""The token of the Telegram bot: a secret, which is no setting."""
 SECRETIVE = frozenset({"claude.env", "notify.command", "notify.webhook"})
 
 
@@ -117,6 +130,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "storage": Storage,
     "hub": Hub,
     "host": Host,
+    "telegram": Telegram,
     "terminal": Terminal,
     "notify": Notify,
 }
@@ -160,7 +174,7 @@ def split_name(name: str) -> tuple[Key, str | None]:
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """Variables that look like settings and are none: mistyped, most likely."""
-    known = {key.variable for key in KEYS.values()}
+    known = {*(key.variable for key in KEYS.values()), TOKEN_VARIABLE}
     prefixes = tuple(f"HANDRAIL_{section.upper()}_" for section in SECTIONS)
     return sorted(name for name in environ if name.startswith(prefixes) and name not in known)
 

@@ -21,6 +21,8 @@ __all__ = [
     "NotifyOn",
     "Policy",
     "Storage",
+    "Telegram",
+    "TelegramUser",
     "Terminal",
 ]
 
@@ -28,6 +30,7 @@ PermissionMode: TypeAlias = Literal["default", "acceptEdits", "plan", "bypassPer
 Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
 Profile: TypeAlias = Literal["careful", "edits", "readonly", "trusted"]
 SettingSource: TypeAlias = Literal["user", "project", "local"]
+TelegramRole: TypeAlias = Literal["viewer", "approver", "owner"]
 NotifyOn: TypeAlias = Literal["ask", "finished", "failed", "stalled", "probe"]
 
 LARGEST = 1e9
@@ -36,6 +39,11 @@ LARGEST = 1e9
 PROBE_HOURS = (
     "Every how many hours it is looked whether Claude Code was updated, to try out what Handrail depends on if it was "
     "(`handrail doctor --probe`). 0: never."
+)
+
+IDLE_MINUTES = (
+    "After how many minutes in which nothing goes on the Claude Code of a session ends, to free its memory. A message "
+    "starts it again, as it was. 0: never."
 )
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
@@ -223,12 +231,20 @@ class Hub(msgspec.Struct, frozen=True, kw_only=True):
         tuple[Text, ...],
         Meta(description="The directories in which sessions may be started from the page, with all below them."),
     ] = ("~",)
+    private_files: Annotated[
+        tuple[Text, ...],
+        Meta(
+            description="Further names, such as `*.sqlite`, of files that nobody fetches or puts through the hub. "
+            "Those that usually hold secrets (`.env`, keys, `.ssh`, `.git` …) are private anyway."
+        ),
+    ] = ()
     open_browser: Annotated[bool, Meta(description="Open the page when the hub starts, where there is a browser.")] = (
         True
     )
     drain_seconds: Annotated[
         AtLeast0, Meta(description="How long a stop waits for runs to end by themselves before it ends them.")
     ] = 30
+    idle_minutes: Annotated[AtLeast0, Meta(description=IDLE_MINUTES)] = 120
     probe_hours: Annotated[AtLeast0, Meta(description=PROBE_HOURS)] = 24
 
 
@@ -257,10 +273,72 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         Meta(description="Let the hub start sessions in which Claude runs everything without asking."),
     ] = False
+    file_exchange: Annotated[
+        bool,
+        Meta(
+            description="Let the hub's people fetch files from the roots, and put files there. What Claude leaves in a "
+            "session's outbox is sent anyway."
+        ),
+    ] = False
+    private_files: Annotated[
+        tuple[Text, ...],
+        Meta(description="Further names of files that stay out of that, as of `hub.private_files`."),
+    ] = ()
     drain_seconds: Annotated[
         AtLeast0, Meta(description="How long a stop waits for runs to end by themselves before it ends them.")
     ] = 30
+    idle_minutes: Annotated[AtLeast0, Meta(description=IDLE_MINUTES)] = 120
     probe_hours: Annotated[AtLeast0, Meta(description=PROBE_HOURS)] = 24
+
+
+class TelegramUser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Somebody who may use the bot."""
+
+    id: Annotated[int, Meta(ge=1, le=2**53)]
+    name: Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^\S(?:[^\x00-\x1f\x7f-\x9f]*\S)?$")]
+    role: TelegramRole = "owner"
+
+
+class Telegram(msgspec.Struct, frozen=True, kw_only=True):
+    """The bot through which people use the hub. `handrail telegram setup` writes this."""
+
+    enabled: Annotated[bool, Meta(description="Whether `handrail serve` runs the bot, once it is set up.")] = True
+    users: Annotated[
+        tuple[
+            Annotated[
+                TelegramUser,
+                Meta(title="a table of id (a number), name, and role (viewer, approver or owner)"),
+            ],
+            ...,
+        ],
+        Meta(description="Who may use it, by their number at Telegram. Nobody else gets an answer."),
+    ] = ()
+    groups: Annotated[
+        tuple[Annotated[int, Meta(le=-1, title="the number of a group, which is below zero")], ...],
+        Meta(description="The groups in which they may use it. What it writes there, everybody there can read."),
+    ] = ()
+    cwd: Annotated[Text | None, Meta(description="The directory of chats that have chosen none.")] = None
+    projects: Annotated[
+        dict[str, Text], Meta(description="Names of directories, for `/project`: `/path`, or `host:/path` elsewhere.")
+    ] = {}
+    sound: Annotated[bool, Meta(description="Let phones make themselves heard for what needs a person.")] = True
+    token_file: Annotated[
+        Text | None,
+        Meta(
+            description="The file with the bot's token. Unset: `telegram-token`, beside this file. "
+            "`HANDRAIL_TELEGRAM_TOKEN` in the environment counts more."
+        ),
+    ] = None
+    api_url: Annotated[WebAddress, Meta(description="The Bot API server, where that is one of your own.")] = (
+        "https://api.telegram.org"
+    )
+    webhook_url: Annotated[
+        WebAddress | None,
+        Meta(description="Where Telegram can reach the bot. Unset: the bot asks Telegram, which needs no open port."),
+    ] = None
+    webhook_listen: Annotated[
+        Text | None, Meta(description="The address to listen on for that, such as `127.0.0.1:8443`.")
+    ] = None
 
 
 class Terminal(msgspec.Struct, frozen=True, kw_only=True):
@@ -286,6 +364,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     storage: Storage = Storage()
     hub: Hub = Hub()
     host: Host = Host()
+    telegram: Telegram = Telegram()
     terminal: Terminal = Terminal()
     notify: tuple[Notify, ...] = ()
 

@@ -214,5 +214,8 @@ def _check_together(config: Config, where: str) -> None:
             f"{where}: claude.dangerously_skip_permissions starts sessions in bypassPermissions, not in "
             f"{claude.permission_mode}: unset it, or claude.permission_mode"
         )
+    ids = [user.id for user in config.telegram.users]
+    if twice := next((each for each in ids if ids.count(each) > 1), None):
+        raise ConfigError(f"{where}: telegram.users has {twice} twice: one person has one role")
     if claude.fallback_model is not None and claude.fallback_model == claude.model:
         raise ConfigError(f"{where}: claude.fallback_model must be another model than claude.model: unset it")

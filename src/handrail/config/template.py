@@ -35,6 +35,13 @@ EXAMPLES = {
     "host.hub": '"wss://hub.example.org"',
     "host.name": '"build-box"',
     "host.capacity": "4",
+    "telegram.users": '[{ id = 123456789, name = "Ann", role = "owner" }]',
+    "telegram.groups": "[-1001234567890]",
+    "telegram.cwd": '"~/src/site"',
+    "telegram.projects": '{ site = "~/src/site", training = "gpu-box:/srv/training" }',
+    "telegram.token_file": '"~/.secrets/telegram-token"',
+    "telegram.webhook_url": '"https://box.example.net/telegram"',
+    "telegram.webhook_listen": '"127.0.0.1:8443"',
     "notify.command": '["notify-send", "Claude"]',
     "notify.webhook": '"https://example.com/hook"',
 }

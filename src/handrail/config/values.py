@@ -14,7 +14,7 @@ from handrail.wording import did_you_mean
 
 __all__ = ["Unfit", "checked", "shown", "typed"]
 
-_ITEM = re.compile(r"at `\$\[(\d+)\]`$")
+_ITEM = re.compile(r"at `\$\[(\d+)\][^`]*`$")
 LONGEST_SHOWN = 60
 
 
@@ -65,7 +65,7 @@ def shown(value: Any, key: Key) -> str:
         return ""
     if key.name == "notify":
         return _inline([_public(msgspec.to_builtins(each)) for each in value])
-    return _inline(dict.fromkeys(value, HIDDEN) if key.secretive else value)
+    return _inline(dict.fromkeys(value, HIDDEN) if key.secretive else msgspec.to_builtins(value))
 
 
 def _public(notify: dict[str, Any]) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+import base64
+import binascii
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -305,10 +307,8 @@ class Acts:
     async def directories(self, command: Command, params: dict[str, Any]) -> dict[str, Any]:
         roots = self.limits.directories
         asked, hidden = str(params.get("path") or roots.paths[0]), bool(params.get("hidden"))
-        try:
+        with _as_refusal():
             listing = await asyncio.to_thread(roots.listing, asked, hidden=hidden)
-        except RootRefused as error:
-            raise HostRefused(str(error)) from None
         is_root = listing.path in roots.paths
         return {
             "path": listing.path,
@@ -319,8 +319,41 @@ class Acts:
             "roots": list(roots.paths),
         }
 
+    async def list_files(self, command: Command, params: dict[str, Any]) -> dict[str, Any]:
+        files = await self._exchanging(params, lambda path: self.limits.files.listing(path))
+        return {"items": msgspec.to_builtins(files)}
+
+    async def fetch_file(self, command: Command, params: dict[str, Any]) -> dict[str, Any]:
+        data = await self._exchanging(params, lambda path: self.limits.files.read(path))
+        return {"data": base64.b64encode(data).decode()}
+
+    async def put_file(self, command: Command, params: dict[str, Any]) -> dict[str, Any]:
+        replace = bool(params.get("replace"))
+        try:
+            data = base64.b64decode(str(params.get("data")), validate=True)
+        except (binascii.Error, ValueError):
+            raise LocalProtocolError("the data of a file must be base64") from None
+        put = await self._exchanging(
+            params, lambda path: self.limits.files.write(path, data, replace=replace), reads=False
+        )
+        return {"path": put, "size": len(data)}
+
+    async def _exchanging(self, params: dict[str, Any], act: Callable[[str], KindT], *, reads: bool = True) -> KindT:
+        path = str(params.get("path") or "")
+        with _as_refusal():
+            return await asyncio.to_thread(lambda: act(self.limits.exchanged(path, reads=reads)))
+
     async def drain(self, command: Command, params: dict[str, Any]) -> None:
         self.situation.set_draining(bool(params.get("on", True)))
+
+
+@contextmanager
+def _as_refusal() -> Iterator[None]:
+    """Turn a refused path inside the block into a `HostRefused`."""
+    try:
+        yield
+    except RootRefused as error:
+        raise HostRefused(str(error)) from None
 
 
 METHODS: Final[Mapping[str, Method]] = {
@@ -343,6 +376,9 @@ METHODS: Final[Mapping[str, Method]] = {
     "frames": Method(Acts.frames, reads=True),
     "files": Method(Acts.files, reads=True),
     "directories": Method(Acts.directories, reads=True),
+    "list_files": Method(Acts.list_files, reads=True),
+    "fetch_file": Method(Acts.fetch_file, reads=True),
+    "put_file": Method(Acts.put_file),
     "drain": Method(Acts.drain, reads=True),
 }
 """Every command. Those that end something do not wait for what was begun before."""

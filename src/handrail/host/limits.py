@@ -6,6 +6,7 @@ which program and which settings, and how much they may do without asking.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +20,8 @@ from handrail.policy.storage.loading import Asked
 from handrail.protocol.asks import Allow
 from handrail.protocol.options import Options
 from handrail.sessions.asks import AnyAnswer
-from handrail.sessions.launching import SessionSettings
+from handrail.sessions.exchange import OUTBOX, PRIVATE, FileExchange
+from handrail.sessions.launching import SessionSettings, with_configured_prompt
 from handrail.sessions.roots import RootRefused, Roots
 
 __all__ = ["ALLOWED", "REFUSED", "REFUSED_REQUESTS", "REQUESTS", "HostLimits"]
@@ -126,11 +128,33 @@ class HostLimits:
     """What a session may cost before a person is asked, where the hub does not say."""
     env_names: frozenset[str] = frozenset()
     """Variables that the hub may set for a session."""
+    file_exchange: bool = False
+    """Whether the hub may fetch and put files; what sessions leave in their outbox it may fetch anyway."""
+    private_files: Sequence[str] = PRIVATE
+    """Patterns of names of files that it may not."""
+    own: Sequence[str] = ()
+    """Handrail's own directories here."""
 
     @cached_property
     def directories(self) -> Roots:
         """The roots, as they are on the disk."""
         return Roots(self.roots, setting="host.roots")
+
+    @cached_property
+    def files(self) -> FileExchange:
+        """The files in the roots, and in the worktrees that Handrail made."""
+        worktrees = [os.path.join(directory, "worktrees") for directory in self.own]
+        roots = Roots((*self.directories.paths, *worktrees), setting="host.roots")
+        return FileExchange(roots, private=self.private_files, own=self.own)
+
+    def exchanged(self, path: str, *, reads: bool) -> str:
+        """Where a path leads. Raises `HostRefused` if the hub is not to fetch that file, or to put it there."""
+        resolved = self.files.resolve(path)
+        if not self.file_exchange and not (reads and OUTBOX in resolved.split("/")):
+            raise HostRefused(
+                "files are not fetched from this host nor put there: its owner can allow it (`host.file_exchange`)"
+            )
+        return resolved
 
     # ------------------------------------------------------------ starting
 
@@ -138,7 +162,7 @@ class HostLimits:
         """How a session is started. Raises `HostRefused` or `InvalidOptions`."""
         changes = self.changes(wanted)
         changes["cwd"] = self.directory(changes.get("cwd") or self.directories.paths[0])
-        return msgspec.structs.replace(self.defaults, **changes)
+        return msgspec.structs.replace(self.defaults, **with_configured_prompt(self.defaults, changes))
 
     def changes(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         """Options that a hub wants to be other ones. Raises `HostRefused` or `InvalidOptions`."""

@@ -10,24 +10,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 from uuid import uuid4
 
-import httpx2
 import msgspec
+from httpx2 import Response
 
 from handrail import errors
 from handrail.error_records import error_of
-from handrail.link.reasons import words_of
 from handrail.link.wire import ErrorRecord
 from handrail.places import Places
+from handrail.remote.caller import SECONDS, HubCaller
 from handrail.remote.errors import HubError, HubUnreachable
-from handrail.remote.hub_file import RunningHub, running_hub
+from handrail.remote.hub_file import RunningHub
 from handrail.remote.pauses import Pauses
 
 __all__ = ["HubConnection"]
 
-SECONDS: Final = 120.0
-"""Starting a session takes a while, and Claude Code may take its time to answer."""
-ANYWHERE: Final = "http://handrail"
-"""The name of the hub where there is none: behind its socket."""
+ACTING: Final = "handrail-acting-for"
 PASSING: Final = frozenset({502, 503, 504})
 """What a proxy answers while the hub behind it is away."""
 UNREAD: Final = "unread"
@@ -50,58 +47,57 @@ class HubConnection:
     """
 
     def __init__(self, *, url: str = "", token: str = "", socket: str | None = None, patience: float = 0.0) -> None:
-        self.url = url.rstrip("/")
-        self.socket = socket
         self.patience = patience
-        self._places: Places | None = None
-        self._headers = {"authorization": f"Bearer {token}"} if token else {}
-        self.tls = ssl.create_default_context() if self.url.startswith("https:") and socket is None else None
-        self._clients: list[httpx2.AsyncClient] = []
-        self._client = self._new_client()
-
-    def _new_client(self) -> httpx2.AsyncClient:
-        transport = httpx2.AsyncHTTPTransport(uds=self.socket) if self.socket is not None else None
-        client = httpx2.AsyncClient(
-            base_url=ANYWHERE if self.socket is not None else self.url,
-            transport=transport,
-            headers=self._headers,
-            timeout=SECONDS,
-            verify=self.tls or False,
-            trust_env=False,  # a proxy of the environment is not the way to a hub
-        )
-        self._clients.append(client)
-        return client
+        self._caller = HubCaller(url=url, token=token, socket=socket)
+        self._acting: Mapping[str, str] = {}
 
     @classmethod
     def local(cls, hub: RunningHub, *, patience: float = 0.0, places: Places | None = None) -> HubConnection:
         """The hub of this user on this machine; with `places`, also the next one that runs here."""
         connection = cls(url=hub.url, socket=hub.socket, patience=patience)
-        connection._places = places
+        connection._caller.places = places
+        return connection
+
+    def acting_for(self, header: str) -> HubConnection:
+        """The same connection, on which everything is done for somebody else."""
+        connection = HubConnection.__new__(HubConnection)
+        connection.patience = self.patience
+        connection._caller = self._caller
+        connection._acting = {ACTING: header}
         return connection
 
     async def __aenter__(self) -> HubConnection:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for client in self._clients:
-            await client.aclose()
+        await self._caller.close()
 
     def look_again(self) -> None:
         """The hub cannot be reached where it was: one that was started anew listens elsewhere on this machine."""
-        found = running_hub(self._places) if self._places is not None else None
-        if found is not None and found.socket != self.socket:
-            self.socket, self.url = found.socket, found.url
-            self._client = self._new_client()
+        self._caller.look_again()
+
+    @property
+    def url(self) -> str:
+        return self._caller.url
+
+    @property
+    def socket(self) -> str | None:
+        """Its socket on this machine, if that is the way to it."""
+        return self._caller.socket
+
+    @property
+    def tls(self) -> ssl.SSLContext | None:
+        return self._caller.tls
 
     @property
     def headers(self) -> Mapping[str, str]:
         """What a request carries that says who asks."""
-        return self._headers
+        return self._caller.headers
 
     @property
     def where(self) -> str:
         """The hub in words."""
-        return self.url or self.socket or ""
+        return self._caller.where
 
     async def greet(self) -> None:
         """See at once whether the hub is there and lets us in. Raises `HubUnreachable` or `HubError`."""
@@ -112,7 +108,7 @@ class HubConnection:
                 raise
             raise HubError(_no_hub(self.where), code="no_hub", status=error.status) from None
 
-    async def get(self, path: str, into: Any = Any, **query: Any) -> Any:
+    async def get(self, path: str, into: Any = Any, /, **query: Any) -> Any:
         """Read something."""
         return _decoded(await self._insisting("GET", path, _cannot_tell, params=_given(query)), into)
 
@@ -143,12 +139,17 @@ class HubConnection:
         if content is not None:
             headers["content-type"] = "application/json"
         answer = await self._insisting(method, path, recover, content=content, headers=headers)
-        return _decoded(answer, into) if isinstance(answer, httpx2.Response) else answer
+        return _decoded(answer, into) if isinstance(answer, Response) else answer
 
-    async def text(self, path: str, **query: Any) -> str:
+    async def text(self, path: str, /, **query: Any) -> str:
         """A document that is not JSON."""
-        response: httpx2.Response = await self._insisting("GET", path, _cannot_tell, params=_given(query))
+        response: Response = await self._insisting("GET", path, _cannot_tell, params=_given(query))
         return response.text
+
+    async def content(self, path: str, /, **query: Any) -> bytes:
+        """The bytes of a file."""
+        response: Response = await self._insisting("GET", path, _cannot_tell, params=_given(query))
+        return response.content
 
     async def _insisting(self, method: str, path: str, recover: Recover, **how: Any) -> Any:
         """The answer, or what was recovered instead."""
@@ -180,20 +181,14 @@ class HubConnection:
                 return self.patience
         return 0.0
 
-    async def _sent(self, method: str, path: str, **how: Any) -> httpx2.Response:
-        try:
-            response = await self._client.request(method, path, **how)
-        except (httpx2.ConnectError, FileNotFoundError) as error:
-            self.look_again()
-            raise HubUnreachable(f"there is no hub at {self.where}: {words_of(error)}") from None
-        except (httpx2.HTTPError, ssl.SSLError) as error:
-            raise HubUnreachable(f"the hub at {self.where} does not answer: {words_of(error)}") from None
+    async def _sent(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **how: Any) -> Response:
+        response = await self._caller.call(method, path, headers={**(headers or {}), **self._acting}, **how)
         if response.status_code >= 400:
             raise _error_of(response, self.where)
         return response
 
 
-def _decoded(response: httpx2.Response, into: Any) -> Any:
+def _decoded(response: Response, into: Any) -> Any:
     if into is None or not response.content:
         return None
     try:
@@ -259,7 +254,7 @@ class _Problem(msgspec.Struct):
     state: str = "unknown"
 
 
-def _error_of(response: httpx2.Response, where: str) -> errors.HandrailError:
+def _error_of(response: Response, where: str) -> errors.HandrailError:
     try:
         told = msgspec.json.decode(response.content, type=_Problem)
     except msgspec.MsgspecError:

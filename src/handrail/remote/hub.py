@@ -22,10 +22,14 @@ from handrail.policy.storage.loading import Asked
 from handrail.protocol.asks import Allow, Deny
 from handrail.protocol.options import Options
 from handrail.remote import records, wishes
+from handrail.remote.acting import ActingSurface, Role, acting_header
 from handrail.remote.asking import AskWatch, OnHubAsk
 from handrail.remote.callbacks import HubCallbacks, OnConnected, OnDisconnected, OnError
+from handrail.remote.changes import HubWatch, OnHubChange
 from handrail.remote.connection import HubConnection
 from handrail.remote.errors import HubUnreachable
+from handrail.remote.facts import RemoteFacts
+from handrail.remote.files import RemoteFiles
 from handrail.remote.hub_file import running_hub
 from handrail.remote.keeper import RemoteKeeper
 from handrail.remote.live import LivePool
@@ -104,14 +108,32 @@ class Hub:
         return hub
 
     def _set_up(self, connection: HubConnection, callbacks: HubCallbacks) -> None:
-        self._connection = connection
-        self.store = RemoteStore(self._connection)
         self._callbacks = callbacks
-        self._live = LivePool(self._connection, callbacks)
-        self._keeper = RemoteKeeper(self._connection, self.store, self._live)
-        self._programs = Programs(self._connection, callbacks.error)
+        self._live = LivePool(connection, callbacks)
+        self._programs = Programs(connection, callbacks.error)
+        self._speak_over(connection)
+        self._is_mine = True
+
+    def _speak_over(self, connection: HubConnection) -> None:
+        self._connection = connection
+        self.store = RemoteStore(connection)
+        self._keeper = RemoteKeeper(connection, self.store, self._live)
+        self.files = RemoteFiles(connection)
+        self.facts = RemoteFacts(connection)
         self._watches: set[AskWatch] = set()
         self._closed = False
+
+    def acting_for(self, name: str, *, role: Role, surface: ActingSurface = "telegram") -> Self:
+        """The same hub, on which everything is done for somebody: what they do is theirs, and needs their role.
+
+        For front ends that know their people themselves, and that connect as an owner: the hub refuses others. It
+        shares this one's connection, and is of use for as long as that is open.
+        """
+        hub = type(self).__new__(type(self))
+        hub._callbacks, hub._live, hub._programs = self._callbacks, self._live, self._programs
+        hub._speak_over(self._connection.acting_for(acting_header(name, surface, role)))
+        hub._is_mine = False
+        return hub
 
     # ------------------------------------------------------------ life
 
@@ -136,6 +158,8 @@ class Hub:
             return
         self._closed = True
         await asyncio.gather(*(watch.close() for watch in self._watches))
+        if not self._is_mine:
+            return
         await self._programs.close()
         await self._live.close()
         await self._callbacks.close()
@@ -312,6 +336,14 @@ class Hub:
         )
         self._watches.add(watch)
         return watch.stop
+
+    def watch(self, listener: OnHubChange) -> Callable[[], None]:
+        """Have `listener(change)` called for every session of the hub that changes, and for what waits in it.
+
+        All that the hub lists comes at once, and again whenever the connection was lost. It is told that something
+        changed, not each change: read the session for that. Returns what ends it.
+        """
+        return self._live.on_home(HubWatch(listener).take)
 
     # ------------------------------------------------------------ inside
 

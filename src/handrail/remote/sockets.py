@@ -11,7 +11,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from handrail.errors import HandrailError
 from handrail.link.reasons import words_of
-from handrail.remote.connection import ANYWHERE, HubConnection
+from handrail.remote.caller import ANYWHERE
+from handrail.remote.connection import HubConnection
 from handrail.remote.errors import HubError, HubUnreachable
 from handrail.remote.pauses import Pauses
 

@@ -21,6 +21,7 @@ from starlette.websockets import WebSocket
 from handrail.errors import HandrailError, StoreError
 from handrail.link.programs import PROGRAMS_PATH
 from handrail.link.wire import LINK_PATH
+from handrail.server.auth.acting import acting
 from handrail.server.auth.guards import Guards
 from handrail.server.calls import Call, Caller
 from handrail.server.hub import Hub
@@ -113,6 +114,7 @@ async def _caller(hub: Hub, route: Route, request: Request) -> Caller | None:
             headers={"www-authenticate": 'Bearer realm="handrail"'},
         )
     try:
+        caller = acting(caller, request.scope)
         check_role(caller.role, route.role, f"{route.method} {route.path}")
     except RoleNeeded:
         await hub.audit.note(caller, route.name, path=request.path_params, outcome="role_needed")

@@ -13,8 +13,9 @@ from handrail.sessions.asks import Actor
 
 __all__ = ["Body", "Call", "Caller", "Document", "Nothing", "Page", "Query", "Surface"]
 
-Surface: TypeAlias = Literal["web", "api", "cli"]
-"""How somebody calls: with the cookie of a browser, with a token, or through the hub's socket on this machine."""
+Surface: TypeAlias = Literal["web", "api", "cli", "telegram"]
+"""How somebody calls: with the cookie of a browser, with a token, through the hub's socket on this machine, or through
+a front end that knows its people itself, and acts for them."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +28,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """The token that was shown; None for a process of this machine."""
     pid: int | None = None
     """The process, if the kernel told us."""
+    passed_on_by: Caller | None = None
+    """Whose program it is that acts for them; None for those who call themselves."""
 
     @property
     def actor(self) -> Actor:
@@ -35,7 +38,9 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """Tells callers apart who may have the same name."""
+        """Tells callers apart who may have the same name. All for whom a program acts are that program."""
+        if self.passed_on_by is not None:
+            return self.passed_on_by.key
         return self.token_id or f"{self.surface}:{self.name}"
 
     def check(self, needed: Role, what: str = "this") -> None:

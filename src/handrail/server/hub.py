@@ -29,6 +29,7 @@ from handrail.server.problems import Problem
 from handrail.server.programs import Programs, ProgramSockets
 from handrail.server.roots import Roots
 from handrail.server.showing import Showing
+from handrail.sessions.exchange import PRIVATE, FileExchange
 from handrail.sessions.launching import SessionSettings
 from handrail.sessions.manager import Manager
 from handrail.sessions.session import Session
@@ -68,6 +69,8 @@ class HubSettings:
     """Further names under which it may be called."""
     roots: tuple[str, ...] = ()
     """The directories in which sessions may be started from the page."""
+    private_files: tuple[str, ...] = PRIVATE
+    """Patterns of names of files that are neither fetched nor put."""
     defaults: SessionDefaults = field(default_factory=SessionDefaults)
     development: bool = False
     """Whether the playground is served."""
@@ -125,6 +128,7 @@ class Hub:
         self.started_at = time.time()
         self.metrics = Metrics()
         self.roots = Roots(settings.roots or ("~",), home=os.path.expanduser("~"))
+        self.files = self._file_exchange()
         self.tokens = Tokens(self.store)
         self.logins = Logins()
         self.audit = Audit(self.store)
@@ -142,6 +146,13 @@ class Hub:
     @property
     def store(self) -> Store:
         return self.manager.store
+
+    def _file_exchange(self) -> FileExchange:
+        """What people fetch and put: inside the roots, and in the worktrees that Handrail made."""
+        places = self.manager.places
+        worktrees = os.path.join(places.state, "worktrees")
+        roots = Roots((*self.roots.paths, worktrees), home=self.roots.home)
+        return FileExchange(roots, private=self.settings.private_files, own=places.all)
 
     async def __aenter__(self) -> Self:
         await self._resources.enter_async_context(self.live)

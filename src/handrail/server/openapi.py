@@ -41,6 +41,10 @@ and keeps its meaning:
 A request that does something may carry an `Idempotency-Key`: sent again with the same key within a day, it is not \
 done again, and gets the same answer. Lists that have a `next` go on with it as `cursor`.
 
+A program of an owner's that knows its people itself, as a bridge to a chat does, says for whom it acts in the header \
+`Handrail-Acting-For: NAME; surface=telegram; role=ROLE` (the name percent-encoded). What is done then needs that \
+role, is recorded as done by them, and the audit log names both.
+
 What happens in sessions is streamed over a WebSocket at `/api/live`. Programs offer hooks, tools and answers to the \
 sessions that they start over another one, at `/api/programs`.\
 """
@@ -58,7 +62,7 @@ TAGS: Final[Mapping[str, str]] = {
     "events": "What happened in a session.",
     "asks": "Whatever waits for a person, and answers to it.",
     "claude": "What a session's Claude Code says of itself.",
-    "places": "Directories and names of files on the hub's machine.",
+    "places": "Directories and files on the hub's machine and on hosts, within their roots.",
     "policy": "What is allowed without asking.",
     "records": "Rows as they are stored, for programs that use the hub as they would use a store.",
     "hub": "The hub itself.",

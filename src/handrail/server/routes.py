@@ -12,6 +12,7 @@ from handrail.server.api import (
     claude,
     control,
     events,
+    files,
     hosts,
     ingress,
     login,
@@ -30,8 +31,9 @@ from handrail.server.routing import Route
 __all__ = ["ROUTES"]
 
 WITH_IMAGES: Final = 30 * 1024 * 1024
-"""The largest request that may carry pictures."""
+"""The largest request that may carry pictures or a file."""
 IMAGES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+BYTES: Final = "application/octet-stream"
 EXPORTS: Final = ("text/markdown", "text/html", "application/x-ndjson")
 
 LOGIN: Final = (
@@ -83,6 +85,9 @@ CLAUDE: Final = (
     Route("GET", "/api/sessions/{id}/context", claude.context, "viewer", "claude"),
     Route("GET", "/api/sessions/{id}/files", places.files, "viewer", "places"),
     Route("GET", "/api/directories", places.directories, "viewer", "places"),
+    Route("GET", "/api/files", files.list_all, "owner", "places"),
+    Route("GET", "/api/file", files.fetch, "owner", "places", produces=(BYTES,)),
+    Route("PUT", "/api/file", files.put, "owner", "places", largest_body=WITH_IMAGES),
 )
 
 POLICY: Final = (

@@ -15,6 +15,7 @@ from handrail.errors import InvalidOptions
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
 from handrail.server.roots import Roots
+from handrail.sessions.launching import with_configured_prompt
 
 __all__ = ["ALLOWED", "REFUSED", "REFUSED_VARIABLES", "checked_options", "merged_policy", "with_wanted"]
 
@@ -71,7 +72,7 @@ def with_wanted(base: Options, wanted: Mapping[str, Any], roots: Roots) -> Optio
     checked = {**checked_options({name: wanted[name] for name in wanted if name not in named}, roots), **named}
     if "env" in checked:
         checked["env"] = {**base.env, **checked["env"]}
-    return msgspec.structs.replace(base, **checked)
+    return msgspec.structs.replace(base, **with_configured_prompt(base, checked))
 
 
 def checked_options(wanted: Mapping[str, Any], roots: Roots) -> dict[str, Any]:

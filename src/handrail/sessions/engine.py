@@ -23,7 +23,7 @@ from handrail.sessions.asks import Actor, AnyAnswer, Decision
 from handrail.sessions.decisions import PLAN_APPROVED, Successor
 from handrail.sessions.dialled_in import DialledIn
 from handrail.sessions.feed import Item
-from handrail.sessions.guards.activity import Stalled
+from handrail.sessions.guards.activity import Idle, Stalled, duration
 from handrail.sessions.guards.watch import SessionGuards
 from handrail.sessions.launching import SessionSettings, encode_settings, for_new
 from handrail.sessions.lost_asks import LostAsks
@@ -47,6 +47,7 @@ __all__ = ["Engine"]
 logger = logging.getLogger("handrail.session")
 
 INTERRUPT_PATIENCE = 3.0
+AT_REST = ("idle", "failed")
 PARTING = "the connection to Claude Code was given up: it goes on where it runs, and is seated when it dials in again"
 ANOTHER_CONVERSATION = "another one dialled in"
 NO_FRESH_CONTEXT = (
@@ -130,9 +131,10 @@ class Engine:
 
     async def _begin(self, options: Options, why: str) -> None:
         await self._guards.admit(self._wait_in_queue)
-        self._guards.watch(self._stalled)
+        self._guards.watch(self._stalled, self._idled)
         await self._sit_down(options, why)
         await self._send_what_waits()
+        self._guards.count_afresh()
 
     async def _begin_no_more(self) -> None:
         beginning = self._beginning
@@ -486,6 +488,14 @@ class Engine:
         if self._guards.limits.on_stall == "interrupt":
             self._start_work(self.interrupt())
         elif self._guards.limits.on_stall == "stop":
+            self._start_work(self.stop())
+
+    def _idled(self, idle: Idle) -> None:
+        """Nobody has used the session for long: its CLI ends, and a message starts it again just as it was."""
+        has_begun = self._beginning is None or self._beginning.done()
+        can_come_back = self._dialled_in is None and not self.attachments
+        if has_begun and can_come_back and self._status in AT_REST and not self._early:
+            self.note(f"nothing went on for {duration(idle.seconds)}: Claude Code ends, and a message starts it again")
             self._start_work(self.stop())
 
     # ------------------------------------------------------------ status

@@ -23,6 +23,7 @@ __all__ = [
     "for_new",
     "for_resume",
     "plain_options",
+    "with_configured_prompt",
 ]
 
 WITH_SECRETS = frozenset({"env", "headers"})
@@ -167,3 +168,11 @@ def changed(settings: SessionSettings, changes: Mapping[str, Any]) -> SessionSet
     return msgspec.structs.replace(
         settings, options=msgspec.structs.replace(settings.options, **options), policy=policy, budget=budget
     )
+
+
+def with_configured_prompt(base: Options, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`changes` of options, in which what is to be added to Claude's instructions follows what `base` adds already."""
+    wanted = changes.get("append_system_prompt")
+    if not wanted or not base.append_system_prompt:
+        return dict(changes)
+    return {**changes, "append_system_prompt": f"{base.append_system_prompt}\n\n{wanted}"}

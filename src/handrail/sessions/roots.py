@@ -59,28 +59,33 @@ class Roots:
 
     def check(self, path: str) -> str:
         """The directory that `path` leads to. Raises `RootRefused` if there is none, or it is outside of the roots."""
+        found = self.resolve(path)
+        if not os.path.isdir(found):
+            raise RootRefused("not_found", f"there is no directory {path}")
+        return found
+
+    def resolve(self, path: str) -> str:
+        """Where `path` leads, whether or not anything is there. Raises `RootRefused` if that is outside."""
         found = self._resolved(path)
         if found is None:
-            raise RootRefused("invalid", "a directory is named by its whole path, beginning with / or ~")
-        if self._root_of(found) is None:
+            raise RootRefused("invalid", "name it by its whole path, beginning with / or ~")
+        if self.root_of(found) is None:
             inside = " or ".join(self.paths)
             raise RootRefused(
                 "outside_roots", f"{path} is not inside {inside}: the setting {self.setting} says what is"
             )
-        if not os.path.isdir(found):
-            raise RootRefused("not_found", f"there is no directory {path}")
         return found
 
     def contain(self, path: str) -> bool:
         """Whether `path` leads to a root, or inside one, whether or not anything is there."""
         found = self._resolved(path)
-        return found is not None and self._root_of(found) is not None
+        return found is not None and self.root_of(found) is not None
 
     def listing(self, path: str, *, hidden: bool = False) -> Listing:
         """The directories in `path`, by name; those whose names begin with a dot only on demand."""
         resolved = self.check(path)
         try:
-            with self._opened(resolved) as handle, os.scandir(handle) as entries:
+            with self.opened(resolved) as handle, os.scandir(handle) as entries:
                 names = [entry for entry in entries if hidden or not entry.name.startswith(".")]
                 found = [each for entry in names if (each := self._directory(entry, resolved, handle))]
         except OSError as error:
@@ -89,18 +94,22 @@ class Roots:
         kept = shown[:MOST_ENTRIES]
         return Listing(resolved, kept, len(found) - len(kept))
 
-    def _root_of(self, resolved: str) -> str | None:
+    def root_of(self, resolved: str) -> str | None:
+        """The root that a resolved path is in: the innermost, if there are several."""
         fitting = [root for root in self.paths if resolved == root or resolved.startswith(root.rstrip("/") + "/")]
         return max(fitting, key=len, default=None)
 
     @contextmanager
-    def _opened(self, resolved: str) -> Generator[int, None, None]:
-        """A directory that was resolved before, opened without following a link."""
-        root = self._root_of(resolved) or self.paths[0]
+    def opened(self, resolved: str, *, make: bool = False) -> Generator[int, None, None]:
+        """A directory that was resolved before, opened without following a link; with `make`, it is made if need be."""
+        root = self.root_of(resolved) or self.paths[0]
         handle = os.open(root, _OPEN)
         try:
             for part in os.path.relpath(resolved, root).split("/"):
                 if part != ".":
+                    if make:
+                        with suppress(FileExistsError):
+                            os.mkdir(part, dir_fd=handle)
                     inner = os.open(part, _OPEN, dir_fd=handle)
                     os.close(handle)
                     handle = inner

@@ -23,7 +23,7 @@ __all__ = ["HereSeat", "SeatServer", "ThereSeat"]
 
 ELSEWHERE = "attach"
 """The surface of whoever is in another process: they saw a copy of an ask, and must name its digest."""
-FRONT_ENDS = frozenset({"web", "api", "cli"})
+FRONT_ENDS = frozenset({"web", "api", "cli", "telegram"})
 """Surfaces of a hub, which passes on what people do there, and of which the same is true."""
 APPROVING = frozenset({"decide", "answer_lost", "control", "set_permission_mode"})
 """Calls that can allow something: never to be made by what a session itself has started."""

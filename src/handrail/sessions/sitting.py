@@ -62,6 +62,10 @@ class Attachments:
     tools: Sequence[Tool[..., Any] | ToolServer] = ()
     record: str | None = None
 
+    def __bool__(self) -> bool:
+        """Whether the session would be another one without them."""
+        return self.on_ask is not None or bool(self.hooks) or bool(self.tools)
+
     def again(self) -> Attachments:
         """For another CLI of the same session. The recording of the first one is complete."""
         return replace(self, record=None)

@@ -34,6 +34,7 @@ from handrail.host.identity import HostIdentity
 from handrail.host.limits import HostLimits
 from handrail.places import Places
 from handrail.server.logs import set_up_logs
+from handrail.sessions.exchange import PRIVATE
 from handrail.sessions.manager import Manager
 from handrail.sessions.owning.locks import SessionLock, holder_of
 from handrail.sessions.owning.private_files import private_directory
@@ -78,7 +79,11 @@ class _Hosting:
             identity = await enrolled(self._places.state, self._given, self._settings, self._say)
             if self._given.code is not None:
                 remember(self._places.state, self._given)
-            manager = await stack.enter_async_context(configured_manager(self._places, self._config, durable=True))
+            manager = await stack.enter_async_context(
+                configured_manager(
+                    self._places, self._config, durable=True, idle_minutes=self._config.host.idle_minutes
+                )
+            )
             await stack.enter_async_context(SessionsTold(manager.store, self._say))
             around, told = Around.here(), HubTold(self._say)
             agent = self._agent(manager, identity, around, told)
@@ -117,6 +122,9 @@ class _Hosting:
             capacity=settings.capacity,
             defaults=options_for(plain, self._config),
             policy=policy_for(plain, self._config),
+            file_exchange=self._config.host.file_exchange,
+            private_files=(*PRIVATE, *self._config.host.private_files),
+            own=self._places.all,
         )
 
     def _introduce(self, identity: HostIdentity) -> None:

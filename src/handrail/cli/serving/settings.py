@@ -10,6 +10,7 @@ from handrail.cli.opening import options_for, policy_for
 from handrail.cli.settings import RunSettings
 from handrail.config import Config
 from handrail.server.hub import HubSettings, SessionDefaults
+from handrail.sessions.exchange import PRIVATE
 
 __all__ = ["ServeSettings", "hub_settings"]
 
@@ -45,6 +46,7 @@ def hub_settings(given: ServeSettings, config: Config) -> HubSettings:
         proxies=hub.proxies,
         allowed_hosts=hub.allowed_hosts,
         roots=hub.roots,
+        private_files=(*PRIVATE, *hub.private_files),
         defaults=session_defaults(config),
         development=given.development,
     )

@@ -51,7 +51,7 @@ class Audit:
             session_id=path.get("session") or path.get("id", ""),
             ask_id=path.get("ask", ""),
             outcome=outcome,
-            detail=redacted(" ".join(filter(None, (*_named(path), detail))))[:LONGEST_DETAIL],
+            detail=redacted(" ".join(filter(None, (*_passed_on(caller), *_named(path), detail))))[:LONGEST_DETAIL],
         )
         try:
             await self._store.audit(row)
@@ -69,3 +69,9 @@ class Audit:
 def _named(path: Mapping[str, str]) -> list[str]:
     """What an address names beside a session and an ask."""
     return [f"{what} {path[what]}" for what in ("token", "host") if what in path]
+
+
+def _passed_on(caller: Caller) -> list[str]:
+    """Whose program did it for them."""
+    program = caller.passed_on_by
+    return [f"passed on by {program.name} ({program.surface})"] if program is not None else []

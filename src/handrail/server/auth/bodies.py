@@ -21,7 +21,7 @@ LARGEST_POSTED = 65 * 1024 * 1024
 _DIGITS = 15
 """More than any length has; Python refuses to read numbers without end."""
 _POSTED = re.compile(r"/v1/session_ingress/session/[^/]+/events")
-_WITH_IMAGES = re.compile(r"/api/sessions(/[^/]+/messages)?")
+_WITH_IMAGES = re.compile(r"/api/sessions(/[^/]+/messages)?|/api/file")
 
 
 def largest_body(path: str) -> int:

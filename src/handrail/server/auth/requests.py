@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 __all__ = ["Headers", "is_local_process", "local_process"]
 
 UNIX_PREFIX = "unix:"
-ONCE = ("host", "origin", "authorization", "content-type", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest")
+ONCE = (
+    "host",
+    "origin",
+    "authorization",
+    "content-type",
+    "sec-fetch-site",
+    "sec-fetch-mode",
+    "sec-fetch-dest",
+    "handrail-acting-for",
+)
 
 
 class Headers:

@@ -25,6 +25,8 @@ HOST_PREFIX = "hrh_"
 _BYTES = 32
 _PREFIXES = "|".join((TOKEN_PREFIX, CODE_PREFIX, ENROLMENT_PREFIX, HOST_PREFIX))
 _SECRET = re.compile(rf"({_PREFIXES})[A-Za-z0-9_-]{{43}}", re.ASCII)
+_BOT_TOKEN = re.compile(r"(?<![0-9])([0-9]{6,12}):[A-Za-z0-9_-]{30,60}", re.ASCII)
+"""Of a Telegram bot: it stands in the address of every request to Telegram."""
 
 
 def new_secret(prefix: str) -> str:
@@ -48,5 +50,5 @@ def contains_secret(text: str) -> bool:
 
 
 def redacted(text: str) -> str:
-    """`text` without our secrets."""
-    return _SECRET.sub(r"\1…", text)
+    """`text` without our secrets, and without those of Telegram bots."""
+    return _BOT_TOKEN.sub(r"\1:…", _SECRET.sub(r"\1…", text))

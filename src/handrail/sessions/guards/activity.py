@@ -47,7 +47,17 @@ from handrail.events.model import (
     Titled,
 )
 
-__all__ = ["ActivityWatch", "Idle", "Quiet", "StallLimits", "StallWatch", "Stalled", "SuspendDetector", "Verdict"]
+__all__ = [
+    "ActivityWatch",
+    "Idle",
+    "Quiet",
+    "StallLimits",
+    "StallWatch",
+    "Stalled",
+    "SuspendDetector",
+    "Verdict",
+    "duration",
+]
 
 logger = logging.getLogger("handrail.guards")
 
@@ -93,7 +103,7 @@ class Stalled(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """For people."""
-        return f"nothing was heard for {_duration(self.seconds)}, while {self.running}"
+        return f"nothing was heard for {duration(self.seconds)}, while {self.running}"
 
     def warning(self) -> Action:
         """What the journal says of it."""
@@ -280,6 +290,13 @@ class StallWatch:
             self._told = False
             self._set_timer(now)
 
+    def count_afresh(self) -> None:
+        """Silence counts from now on."""
+        now = self._clock()
+        self._activity.resumed(now)
+        self._told = False
+        self._set_timer(now)
+
     def close(self) -> None:
         """Watch no more. Idempotent."""
         self._closed = True
@@ -335,7 +352,8 @@ def _note(running: dict[str, str], id: str, title: str, *, ends: bool) -> None:
         running[id] = title or running.get(id) or "something"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A length of time in words."""
     if seconds < 120:
         return f"{seconds:.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"

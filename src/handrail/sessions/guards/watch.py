@@ -10,7 +10,7 @@ import msgspec
 
 from handrail.events.model import Delta, Event
 from handrail.sessions.budget import Purse, SessionPurse
-from handrail.sessions.guards.activity import ActivityWatch, Stalled, StallLimits, StallWatch
+from handrail.sessions.guards.activity import ActivityWatch, Idle, Stalled, StallLimits, StallWatch
 from handrail.sessions.guards.admission import Admission, OnWait
 from handrail.sessions.guards.restarts import RestartLimit
 from handrail.sessions.guards.spending import DayPurse
@@ -49,14 +49,19 @@ class SessionGuards:
         own = () if limit is None else (SessionPurse(limit, spent=spent, on_raise=on_raise),)
         return (*own, *(() if self._day is None else (self._day,)))
 
-    def watch(self, on_stall: Callable[[Stalled], None]) -> None:
-        """Begin to watch for stalls."""
-        self._watch = StallWatch(ActivityWatch(self.limits.stall), on_stall=on_stall)
+    def watch(self, on_stall: Callable[[Stalled], None], on_idle: Callable[[Idle], None]) -> None:
+        """Begin to watch for stalls, and for sessions that nobody uses."""
+        self._watch = StallWatch(ActivityWatch(self.limits.stall), on_stall=on_stall, on_idle=on_idle)
 
     def see(self, item: Event | Delta) -> None:
         """Something happened: what the CLI did, what it was asked and told, and what was said to it."""
         if self._watch is not None:
             self._watch.see(item)
+
+    def count_afresh(self) -> None:
+        """Nothing that was not heard before now counts: the CLI has only just come up."""
+        if self._watch is not None:
+            self._watch.count_afresh()
 
     async def close(self) -> None:
         """The CLI is gone: its seat is free. Idempotent."""
