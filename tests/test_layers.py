@@ -68,7 +68,19 @@ MAY_IMPORT = {
     | {"rendering", "sessions", "remote"},
     "testing": {"errors", "places", "protocol", "events", "policy", "store", "transports", "sessions"},
     "cli": {"errors", "places", "toml_text", "whole_files", "wording", "protocol", "events", "policy", "store"}
-    | {"config", "transports", "rendering", "sessions", "server", "web", "remote", "testing", "link", "host", "telegram"},
+    | {
+        "config",
+        "transports",
+        "rendering",
+        "sessions",
+        "server",
+        "web",
+        "remote",
+        "testing",
+        "link",
+        "host",
+        "telegram",
+    },
     "__init__": {"errors", "protocol", "events", "policy", "sessions", "remote"},
     "__main__": {"cli"},
 }

@@ -47,6 +47,7 @@ COMMANDS = (
         "Let a Claude Code that you start elsewhere connect to the hub.",
         HUB,
     ),
+    Entry("telegram", "handrail.cli.telegram:telegram", "Use the hub from Telegram.", HUB),
     Entry("login", "handrail.cli.login:login", "Print a link that lets a browser into the hub.", HUB),
     Entry("token", "handrail.cli.token:token", "Make, list and revoke tokens of the hub.", HUB),
     Entry("replay", f"{HERE}.replay:replay", "Play a recording.", UPKEEP),

@@ -20,14 +20,15 @@ Probe = Annotated[
         "--probe", help="Try the installed Claude Code out instead, and say what it does otherwise than others."
     ),
 ]
+Online = Annotated[bool, typer.Option("--online", help="Also ask Telegram whether it knows your bot.")]
 Cli = Annotated[str | None, typer.Option("--cli", metavar="PATH", help="The Claude Code to look at.")]
 
 
-def doctor(probe: Probe = False, cli: Cli = None, json: JSON = False) -> None:
+def doctor(probe: Probe = False, cli: Cli = None, online: Online = False, json: JSON = False) -> None:
     """Check what Handrail needs, and say how to mend what is wrong.
 
-    Looks at Claude Code, its login, your settings and policies, the database, the disk and the terminal. It reads no
-    secrets.
+    Looks at Claude Code, its login, your settings and policies, the database, the disk, the Telegram bot and the
+    terminal. It shows no secrets, and asks nobody elsewhere, unless you say --online.
 
     With --probe, Claude Code itself is tried out: in a scratch home, with a scripted model on this machine, without
     your account, and within a minute or so. What it does is compared with the versions that Handrail knows.
@@ -40,9 +41,11 @@ def doctor(probe: Probe = False, cli: Cli = None, json: JSON = False) -> None:
 
     Exit code: 0, or 1 if something is broken.
     """
+    from dataclasses import replace
+
     from handrail.cli.checkup.surroundings import Surroundings
 
-    around = Surroundings.here(cli)
+    around = replace(Surroundings.here(cli), online=online)
     raise typer.Exit(_probe(around, as_json=json) if probe else _check_up(around, as_json=json))
 
 

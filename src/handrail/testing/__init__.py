@@ -7,6 +7,7 @@ They are public because users of Handrail need them as much as its own tests do:
   `handrail.testing.simulated`.
 * `ReplayTransport` plays a recording to a client; `connect(record=…)` makes one.
 * `claude_cli` finds or fetches a given version of the real CLI.
+* `TelegramServer` is a Telegram Bot API on loopback, as strict as the real one, with people who write and press.
 * `run_store_conformance` checks that a store keeps what the journal needs of it.
 """
 
@@ -36,6 +37,7 @@ from handrail.transports.replay import ReplayTransport
 if TYPE_CHECKING:
     from handrail.testing.journal_checks import journal_problems
     from handrail.testing.store_conformance import run_store_conformance
+    from handrail.testing.telegram import TelegramPace, TelegramServer
 
 __all__ = [
     "MATRIX_VERSIONS",
@@ -52,6 +54,8 @@ __all__ = [
     "ScriptFileError",
     "ScriptedModel",
     "SimulatedCLI",
+    "TelegramPace",
+    "TelegramServer",
     "Text",
     "Thinking",
     "ThreadedModel",
@@ -68,11 +72,13 @@ __all__ = [
 _LATER = {
     "journal_problems": "handrail.testing.journal_checks",
     "run_store_conformance": "handrail.testing.store_conformance",
+    "TelegramPace": "handrail.testing.telegram",
+    "TelegramServer": "handrail.testing.telegram",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """The checks of journals and stores are loaded when they are asked for: most tests need none."""
+    """The checks of journals and stores and the Telegram server are loaded when asked for: most tests need none."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_LATER[name]), name)

@@ -14,6 +14,7 @@ from handrail.cli.checkup.finding import Finding, broken
 from handrail.cli.checkup.own import check_config, check_policy, check_runtime, check_versions
 from handrail.cli.checkup.probing.check import check_probe
 from handrail.cli.checkup.surroundings import Surroundings
+from handrail.cli.checkup.telegram import check_telegram
 from handrail.cli.checkup.tools import check_git, check_terminal
 
 __all__ = ["CHECKS", "Check", "check_up"]
@@ -33,6 +34,7 @@ CHECKS: Mapping[str, Check] = {
     "database": check_database,
     "disk": check_disk,
     "runtime": check_runtime,
+    "telegram": check_telegram,
     "git": check_git,
     "terminal": check_terminal,
 }

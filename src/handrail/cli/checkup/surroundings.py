@@ -36,6 +36,8 @@ class Surroundings:
     cwd: str
     cli: str | None = None
     """The Claude Code to look at, where that is not the one of the settings."""
+    online: bool = False
+    """Whether services elsewhere may be asked, too."""
     config: Config = field(init=False)
     """The settings in force; the defaults where there are errors, which have a finding of their own."""
     config_error: ConfigError | None = field(init=False)

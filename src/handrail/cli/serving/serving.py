@@ -18,6 +18,7 @@ from handrail.cli.serving.surroundings import Surroundings
 from handrail.cli.showing.amounts import count
 from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import QUIET, RUNNING, make_console
+from handrail.cli.telegramming.running import bridged
 from handrail.cli.user import user_name
 from handrail.config import Config, danger_notice, load_config
 from handrail.places import Places
@@ -49,7 +50,9 @@ class _Serving:
         check_binding(settings)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(the_only_hub(self._places))
-            manager = await stack.enter_async_context(configured_manager(self._places, self._config))
+            manager = await stack.enter_async_context(
+                configured_manager(self._places, self._config, idle_minutes=self._config.hub.idle_minutes)
+            )
             demo = await stack.enter_async_context(HubDemo(manager, cli_path=self._config.claude.cli_path))
             around = Around(self._places, os.environ, os.getcwd())
             hosting = await stack.enter_async_context(
@@ -59,6 +62,7 @@ class _Serving:
                 probes_watched(around, hours=self._config.hub.probe_hours, notify=configured_notify(self._config))
             )
             self._announce(hosting)
+            await stack.enter_async_context(bridged(self._places, os.environ, self._tell))
             signals = await until_told_to_stop()
             hosting.hub.stopping = True
             left = await drained(
@@ -79,4 +83,7 @@ class _Serving:
         self._say(f"waiting for {count(running, 'session')} to finish; Ctrl-C again stops at once")
 
     def _say(self, text: str) -> None:
-        self._console.print(notice(QUIET, text))
+        self._tell(QUIET, text)
+
+    def _tell(self, colour: str, text: str) -> None:
+        self._console.print(notice(colour, text))

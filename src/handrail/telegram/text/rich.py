@@ -18,6 +18,7 @@ __all__ = [
     "joined",
     "plain",
     "pre",
+    "styled",
     "utf16_length",
 ]
 
@@ -37,7 +38,7 @@ EntityKind: TypeAlias = Literal[
 
 def utf16_length(text: str) -> int:
     """How long Telegram finds a text."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -102,7 +103,15 @@ def pre(text: str, language: str = "") -> RichText:
 
 def joined(parts: Iterable[RichText | str], between: str = "") -> RichText:
     """Several texts one behind the other."""
-    whole = EMPTY
+    texts: list[str] = []
+    entities: list[Entity] = []
+    length, gap = 0, utf16_length(between)
     for number, part in enumerate(parts):
-        whole = whole + (between if number else "") + part
-    return whole
+        if number:
+            texts.append(between)
+            length += gap
+        rich = plain(part) if isinstance(part, str) else part
+        entities += (msgspec.structs.replace(entity, offset=entity.offset + length) for entity in rich.entities)
+        texts.append(rich.text)
+        length += rich.length
+    return RichText("".join(texts), tuple(entities))

@@ -1,0 +1,89 @@
+"""The buttons under the message of an ask: each bound to the digest of what that message shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from handrail.policy.answers.encoding import encode_answer
+from handrail.sessions.asks import AnyAnswer
+from handrail.telegram.asks.fitting import stacked
+from handrail.telegram.asks.words import line
+from handrail.telegram.model import Button, ButtonStyle, Keyboard, Place, Press
+from handrail.telegram.text.rich import RichText, plain
+
+__all__ = ["LONGEST_LABEL", "Deck", "Mint"]
+
+LONGEST_LABEL = 64
+MOST_BUTTONS = 100
+"""Telegram takes no more under one message."""
+
+Mint: TypeAlias = Callable[[Press], str]
+"""Gives the token that stands for a press."""
+
+
+class Deck:
+    """Collects the buttons of one message. What does not fit on a button is listed, to be shown above it."""
+
+    def __init__(
+        self, mint: Mint, *, place: Place, key: str, session_id: str, ask_id: str, digest: str, at: int = 0
+    ) -> None:
+        self._mint = mint
+        self._at = at
+        """The step that is shown: a button of another one does nothing."""
+        self._press = Press(
+            action="", place=place, key=key, session_id=session_id, ask_id=ask_id, digest=digest, data={}
+        )
+        self._rows: list[tuple[Button, ...]] = []
+        self._cut: list[str] = []
+
+    def row(self, *buttons: Button) -> None:
+        """Put buttons next to each other; more than Telegram takes are left out."""
+        if sum(map(len, self._rows)) + len(buttons) <= MOST_BUTTONS:
+            self._rows.append(buttons)
+
+    @property
+    def keyboard(self) -> Keyboard:
+        return tuple(row for row in self._rows if row)
+
+    @property
+    def listed(self) -> RichText:
+        """The words of every button that could not hold them, whole."""
+        return stacked((plain(f"{number}. {text}") for number, text in enumerate(self._cut, start=1)))
+
+    # ------------------------------------------------------------ buttons
+
+    def decide(self, text: str, answer: AnyAnswer, *, style: ButtonStyle = "", resume: bool = False) -> Button:
+        """A button that answers the ask."""
+        data: dict[str, Any] = {"answer": encode_answer(answer)}
+        return self._button(text, "ask:decide", data | ({"resume": True} if resume else {}), style)
+
+    def prompt(self, text: str, purpose: str) -> Button:
+        """A button that asks for words, in a message that is to be replied to."""
+        return self._button(text, "ask:prompt", {"purpose": purpose})
+
+    def step(self, text: str, do: str, number: int = 0, *, style: ButtonStyle = "") -> Button:
+        """A button that goes on to something else on the same message."""
+        return self._button(text, "ask:step", {"do": do, "number": number, "at": self._at}, style)
+
+    def confirm(self, text: str, choice: str) -> Button:
+        """A button after which the person is asked once more."""
+        return self._button(text, "ask:step", {"do": "confirm", "choice": choice, "at": self._at}, "danger")
+
+    def show(self, text: str) -> Button:
+        """A button that shows the whole request."""
+        return self._button(text, "ask:show", {})
+
+    def _button(self, text: str, action: str, data: dict[str, Any], style: ButtonStyle = "") -> Button:
+        press = msgspec.structs.replace(self._press, action=action, data=data)
+        return Button(text=self._label(text), token=self._mint(press), style=style)
+
+    def _label(self, text: str) -> str:
+        whole = line(text) or "…"
+        if len(whole) <= LONGEST_LABEL:
+            return whole
+        self._cut.append(whole)
+        begun = f"{len(self._cut)}. {whole}"
+        return begun[: LONGEST_LABEL - 1].rstrip() + "…"

@@ -1,0 +1,37 @@
+"""Why an answer was not taken, in words for the person who gave it."""
+
+from __future__ import annotations
+
+from handrail.errors import (
+    AlreadyDecided,
+    AskClosed,
+    DecisionRefused,
+    HandrailError,
+    HostAway,
+    StaleDigest,
+    UnfitAnswer,
+)
+from handrail.remote.errors import HubUnreachable
+from handrail.telegram.asks.showing import CHANGED
+from handrail.telegram.asks.words import in_short, sentence
+
+__all__ = ["refusal"]
+
+NOT_TAKEN = "Your answer was not taken"
+
+
+def refusal(error: HandrailError) -> str:
+    """A sentence or two."""
+    said = in_short(str(error))
+    match error:
+        case AlreadyDecided() | AskClosed():
+            return f"{sentence(said)} {NOT_TAKEN}."
+        case StaleDigest():
+            return f"{CHANGED} {NOT_TAKEN}."
+        case UnfitAnswer():
+            return f"{NOT_TAKEN}, and the ask waits: {sentence(said)}"
+        case HostAway() | HubUnreachable():
+            return f"{NOT_TAKEN}, and the ask waits: {sentence(said)} Answer again when it is back."
+        case DecisionRefused():
+            return f"{NOT_TAKEN}: {sentence(said)}"
+    return f"{NOT_TAKEN}; it could not be sent: {sentence(said)}"

@@ -1,0 +1,262 @@
+"""The bridge: Telegram on one side, a hub on the other, and a memory of its own between them.
+
+Everything that it does can be cut off at any moment and taken up again: what came is kept before it is acknowledged,
+what is to be said is kept before it is sent, and how far each session was told of is kept with that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from handrail.errors import HandrailError
+from handrail.remote.hub import Hub
+from handrail.remote.pauses import Pauses
+from handrail.telegram.afterwards import Afterwards
+from handrail.telegram.asks.desk import AskDesk
+from handrail.telegram.bot import BotUser, TelegramBot
+from handrail.telegram.bot_errors import BotError, TokenInvalid
+from handrail.telegram.commands.desk import Commands
+from handrail.telegram.files.desk import FilesDesk
+from handrail.telegram.follower import Follower, Rhythm
+from handrail.telegram.following import Following
+from handrail.telegram.inbox import Inbox
+from handrail.telegram.intake import Intake
+from handrail.telegram.lease import BotLease
+from handrail.telegram.model import Place, Role
+from handrail.telegram.names import Names
+from handrail.telegram.outbox.pacing import Pace
+from handrail.telegram.outbox.worker import Outbox
+from handrail.telegram.people import People
+from handrail.telegram.polling import Polling
+from handrail.telegram.routing import Router
+from handrail.telegram.sessions import ChatSessions
+from handrail.telegram.settings import TelegramSettings
+from handrail.telegram.state import BridgeState
+from handrail.telegram.webhook import Webhook
+
+__all__ = ["Bridge"]
+
+logger = logging.getLogger("handrail.telegram")
+
+LONGEST_PAUSE: Final = 60.0
+ROLES: Final[tuple[Role, ...]] = ("viewer", "approver", "owner")
+"""From the least to the most."""
+
+
+class Bridge:
+    """Serves the people of the settings, in Telegram, with the sessions of a hub.
+
+    `hub` must be connected as an owner: the bridge acts for its people, with the role that each has.
+    """
+
+    def __init__(
+        self,
+        hub: Hub,
+        bot: TelegramBot,
+        state: BridgeState,
+        settings: TelegramSettings,
+        *,
+        rhythm: Rhythm | None = None,
+        pace: Pace | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._hub = hub
+        self._bot = bot
+        self._state = state
+        self._settings = settings.check()
+        self._files = FilesDesk(hub, bot, state)
+        self._rhythm = rhythm or Rhythm()
+        self._clock = clock
+        self._people = People(hub, self._current)
+        self._outbox = Outbox(state, bot, pace=pace)
+        self._asks = AskDesk(state, hub, role_at=self._role_at, sound=settings.sound)
+        self._commands = Commands()
+        self._started_at = clock()
+        self._last_error, self._last_error_at = "", 0.0
+
+    # ------------------------------------------------------------ settings
+
+    def take(self, settings: TelegramSettings) -> bool:
+        """Go on with other settings. False if they are of another bot or webhook: that needs another bridge."""
+        if not settings.check().works_like(self._settings):
+            return False
+        self._settings = settings
+        self._asks.sound = settings.sound
+        return True
+
+    def _current(self) -> TelegramSettings:
+        return self._settings
+
+    def _role_at(self, place: Place) -> Role:
+        """The most that anybody may do who can press buttons there."""
+        if place.is_private:
+            user = self._people.user(place.chat)
+            return user.role if user is not None else "viewer"
+        return max((user.role for user in self._settings.users), key=ROLES.index)
+
+    # ------------------------------------------------------------ how it is
+
+    @property
+    def started_at(self) -> float:
+        return self._started_at
+
+    @property
+    def last_error(self) -> str:
+        """What goes wrong now, or went wrong last."""
+        return self._last_error
+
+    @property
+    def last_error_at(self) -> float:
+        return self._last_error_at
+
+    @property
+    def hub_connected(self) -> bool:
+        return self._hub.is_connected
+
+    @property
+    def poller(self) -> str:
+        return "webhook" if self._settings.webhook_url else "polling"
+
+    async def backlog(self) -> int:
+        """How many messages are wanted and not sent yet."""
+        return await self._state.read(lambda tables: tables.waiting())
+
+    def _trouble(self, words: str) -> None:
+        """Something goes wrong, or (with no words) does not any more. The same is logged once."""
+        if words and words != self._last_error:
+            logger.warning("%s", words)
+            self._last_error, self._last_error_at = words, self._clock()
+
+    # ------------------------------------------------------------ life
+
+    async def run(self) -> None:
+        """Serve, until cancelled. Raises `TokenInvalid`, or `BotInUse` if another process serves this bot."""
+        me = await self._introduced()
+        with BotLease(os.path.dirname(self._state.path), me.id):
+            logger.info("the Telegram bot @%s is served", me.username)
+            parts = self._assembled(me)
+            try:
+                await self._serve(parts)
+            except BaseExceptionGroup as group:
+                raise _alone(group) from None
+            finally:
+                await parts.intake.close()
+                await parts.router.close()
+
+    async def _introduced(self) -> BotUser:
+        """Who the bot is, as soon as Telegram can be reached."""
+        pauses = Pauses(first=1.0, longest=LONGEST_PAUSE)
+        while True:
+            try:
+                return await self._bot.me()
+            except TokenInvalid:
+                raise
+            except BotError as error:
+                self._trouble(f"Telegram cannot be reached: {error}")
+            await asyncio.sleep(pauses.next())
+
+    async def _serve(self, parts: _Parts) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._outbox.run())
+            group.create_task(parts.following.run())
+            group.create_task(self._offer_commands())
+            await parts.intake.take_up()
+            group.create_task(parts.source.run())
+
+    async def _offer_commands(self) -> None:
+        try:
+            await self._bot.set_commands(self._commands.menu())
+        except TokenInvalid:
+            raise
+        except BotError as error:  # only the menu is missing
+            self._trouble(f"the menu of commands could not be set: {error}")
+
+    # ------------------------------------------------------------ its parts
+
+    def _assembled(self, me: BotUser) -> _Parts:
+        async def afterwards(session_id: str, is_done: bool) -> None:
+            await after.take_over(session_id, is_done=is_done)
+
+        following = Following(
+            hub=self._hub,
+            state=self._state,
+            inbox=Inbox(self._state, self._people),
+            follower=lambda session_id: self._follower(session_id, following.over),
+            afterwards=afterwards,
+            on_trouble=self._trouble,
+        )
+        sessions = ChatSessions(
+            hub=self._hub,
+            state=self._state,
+            people=self._people,
+            settings=self._current,
+            names=Names(me.id),
+            instructions=self._files.instructions,
+            wake=following.wake,
+            changed=self._outbox.nudge,
+            clock=self._clock,
+        )
+        after = Afterwards(self._hub, self._state, sessions, self._files)
+        router = self._router(me, sessions)
+        intake = Intake(self._state, router.handle, router.hear, on_away=router.away)
+        return _Parts(following=following, router=router, intake=intake, source=self._source(intake))
+
+    def _router(self, me: BotUser, sessions: ChatSessions) -> Router:
+        return Router(
+            bot=self._bot,
+            state=self._state,
+            people=self._people,
+            sessions=sessions,
+            asks=self._asks,
+            commands=self._commands,
+            report=self,
+            settings=self._current,
+            bot_id=me.id,
+            bot_username=me.username,
+            revive=self._outbox.revive,
+            files=self._files,
+        )
+
+    def _source(self, intake: Intake) -> Polling | Webhook:
+        """Where updates come from."""
+        if self._settings.webhook_url:
+            return Webhook(self._bot, self._state, self._settings, intake.keep, self._trouble)
+        return Polling(self._bot, self._state, intake.keep, self._trouble)
+
+    def _follower(self, session_id: str, on_over: Callable[[str, bool], None]) -> Follower:
+        return Follower(
+            session_id=session_id,
+            hub=self._hub,
+            state=self._state,
+            outbox=self._outbox,
+            desk=self._asks,
+            people=self._people,
+            on_over=on_over,
+            rhythm=self._rhythm,
+            clock=self._clock,
+        )
+
+
+def _alone(group: BaseExceptionGroup) -> BaseException:
+    """An error of ours without the group that it came in, unless it came with others."""
+    ours, others = group.split(HandrailError)
+    first: BaseException | None = ours
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return group if others is not None or first is None else first
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parts:
+    """What works together while the bridge runs."""
+
+    following: Following
+    router: Router
+    intake: Intake
+    source: Polling | Webhook

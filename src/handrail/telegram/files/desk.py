@@ -1,0 +1,112 @@
+"""Pictures and documents, to Claude and back, and `/file`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from handrail.errors import HandrailError
+from handrail.remote.hub import Hub
+from handrail.sessions.exchange import INBOX
+from handrail.store.base import SessionRow
+from handrail.telegram.files import outbox
+from handrail.telegram.files.command import FileCommand
+from handrail.telegram.files.incoming import (
+    LARGEST_DOWNLOAD,
+    LARGEST_PICTURE,
+    Incoming,
+    UnusableFile,
+    incoming_of,
+    path_blocks,
+    picture_block,
+    picture_kind,
+    text_block,
+    text_of,
+)
+from handrail.telegram.incoming import Message
+from handrail.telegram.model import Place
+
+if TYPE_CHECKING:
+    from handrail.telegram.bot import TelegramBot
+    from handrail.telegram.commands.context import CommandContext
+    from handrail.telegram.state import BridgeState
+
+__all__ = ["FilesDesk"]
+
+IGNORE_ALL = b"*\n"
+"""For git: neither inbox nor outbox is part of a project."""
+
+
+class FilesDesk:
+    """The files of all chats. `hub` is the bridge's own: whoever may write to Claude may send it a file."""
+
+    def __init__(
+        self, hub: Hub, bot: TelegramBot, state: BridgeState, *, changed: Callable[[], None] = lambda: None
+    ) -> None:
+        self._hub = hub
+        self._bot = bot
+        self._outbox = outbox.FileOutbox(hub, state)
+        self._command = FileCommand(bot)
+        self._changed = changed
+
+    # ------------------------------------------------------------ to Claude
+
+    async def content(
+        self, messages: Sequence[Message], text: str, *, cwd: str, host: str = ""
+    ) -> str | list[dict[str, Any]]:
+        """What Claude is sent for a message with a file, or for all messages of an album. Raises `HandrailError`."""
+        blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text.strip() else []
+        put: list[str] = []
+        for message in messages:
+            file = incoming_of(message)
+            data = await self._bot.download(file.file_id, LARGEST_DOWNLOAD)
+            if not data:
+                raise UnusableFile(f"{file.name} is empty.")
+            block = _block(file, data)
+            if block is not None:
+                blocks.append(block)
+            else:
+                put.append(await self._put(message.message_id, file, data, cwd=cwd, host=host))
+        return [*blocks, *path_blocks(put)]
+
+    async def _put(self, message_id: int, file: Incoming, data: bytes, *, cwd: str, host: str) -> str:
+        """Put a file into the session's inbox. Done twice, it is the same file."""
+        path = f"{INBOX}/{message_id}-{file.name}"
+        try:
+            await self._hub.files.put(f"{cwd}/{INBOX}/.gitignore", IGNORE_ALL, host=host, replace=True)
+            await self._hub.files.put(f"{cwd}/{path}", data, host=host, replace=True)
+        except HandrailError as error:
+            raise UnusableFile(f"{file.name} could not be put into the project: {error}") from None
+        return path
+
+    # ------------------------------------------------------------ and back
+
+    def outbox_of(self, cli_session_id: str) -> str:
+        """Where Claude puts files to send, from the session's directory."""
+        return outbox.outbox_of(cli_session_id)
+
+    def instructions(self, cli_session_id: str) -> str:
+        """What Claude is told of that."""
+        return outbox.instructions(cli_session_id)
+
+    async def send_back(self, place: Place, row: SessionRow, cli_session_id_at_start: str) -> None:
+        """Send what is new in the outbox of a session."""
+        if await self._outbox.send(place, row, cli_session_id_at_start):
+            self._changed()
+
+    # ------------------------------------------------------------ /file
+
+    async def command(
+        self, context: CommandContext, arguments: str, *, message: Message | None, replied: Message | None
+    ) -> None:
+        """Fetch a file of the project, or put one there."""
+        await self._command.run(context, arguments, message=message, replied=replied)
+
+
+def _block(file: Incoming, data: bytes) -> dict[str, Any] | None:
+    """A file that goes into the message itself; None if it does not."""
+    kind = picture_kind(data)
+    if kind is not None and len(data) <= LARGEST_PICTURE:
+        return picture_block(data, kind)
+    text = text_of(data)
+    return text_block(file.name, text) if text is not None else None

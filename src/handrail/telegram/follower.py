@@ -1,0 +1,312 @@
+"""Follows one session for all chats that do: reads its journal on, and wants what is to stand in them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import zlib
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from handrail.errors import HandrailError
+from handrail.events.model import Delta
+from handrail.events.reduce import reduce
+from handrail.events.view import AskItem, SessionView
+from handrail.remote.hub import Hub
+from handrail.sessions.feed import Item
+from handrail.store.base import SessionRow
+from handrail.telegram.asks.desk import AskDesk, item_of
+from handrail.telegram.commands.plans import leave_plan_mode, planmode_note
+from handrail.telegram.model import Place
+from handrail.telegram.news import News
+from handrail.telegram.outbox.worker import Outbox
+from handrail.telegram.people import People
+from handrail.telegram.sessions import leaving_note
+from handrail.telegram.show.streamed import streamed, written_so_far
+from handrail.telegram.state import BridgeState, Chat, Follow, Tables
+from handrail.telegram.telling import Teller
+from handrail.telegram.viewing import opened_view, trim, turn_the_page
+
+__all__ = ["Follower", "Rhythm"]
+
+WAITING_ITEMS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """How often something is shown, in seconds."""
+
+    progress: float = 2.0
+    """Between two states of the progress."""
+    first_progress: float = 1.5
+    """How long a run may take without any."""
+    heartbeat: float = 15.0
+    """Between two states of it while nothing happens: the clock in it goes on."""
+    draft: float = 1.0
+    typing: float = 4.5
+    rest: float = 30.0
+    """How long a session that does nothing is followed."""
+
+
+@dataclass(slots=True)
+class _Shown:
+    """When something was shown last."""
+
+    progress: float = 0.0
+    draft: float = 0.0
+    typing: float = 0.0
+    seq: int = 0
+    text: str = ""
+
+
+@dataclass
+class Follower:
+    """One session and those who follow it. `run` ends once it has rested, or was deleted, or must begin anew."""
+
+    session_id: str
+    hub: Hub
+    state: BridgeState
+    outbox: Outbox
+    desk: AskDesk
+    people: People
+    on_over: Callable[[str, bool], None]
+    """Is told when a run is over, and whether Claude has nothing to do any more."""
+    rhythm: Rhythm = field(default_factory=Rhythm)
+    clock: Callable[[], float] = time.time
+    _view: SessionView = field(default_factory=SessionView)
+    _news: News = field(default_factory=News)
+    _shown: _Shown = field(default_factory=_Shown)
+    _refresh: bool = True
+    _told: int = 0
+    """The number of the last event that all chats were told of."""
+    _host: str = ""
+    _last_change: float = 0.0
+    _settled: set[str] = field(default_factory=set)
+    """Plans that were dealt with for those who wanted that."""
+
+    def refresh(self) -> None:
+        """Somebody else follows it now, or otherwise: show everybody what is asked."""
+        self._refresh = True
+
+    async def run(self) -> None:
+        """Raises `SessionNotFound` if the session was deleted."""
+        follows = await self._follows()
+        row = await self.hub.session(self.session_id).row()
+        if not follows:
+            return
+        await self._begin(row, min(follow.cursor for follow in follows))
+        queue: asyncio.Queue[Item | None] = asyncio.Queue(WAITING_ITEMS)
+        deltas = any(follow.mode == "all" for follow in follows)
+        items = self.hub.session(self.session_id).subscribe(self._view.seq, deltas=deltas)
+        pump = asyncio.get_running_loop().create_task(_pump(items, queue))
+        try:
+            await self._follow(queue)
+            if pump.done():
+                pump.result()
+        finally:
+            pump.cancel()
+            with suppress(asyncio.CancelledError, Exception):  # what it raised was raised above
+                await pump
+
+    async def _begin(self, row: SessionRow, cursor: int) -> None:
+        self._view = await opened_view(self.hub.store, row, cursor)
+        self._told = cursor
+        self._host = row.host
+        self._last_change = self.clock()
+
+    async def _follow(self, queue: asyncio.Queue[Item | None]) -> None:
+        while True:
+            is_open = await self._take_in(queue)
+            if not await self._tell() or not is_open or self._has_rested:
+                return
+
+    async def _take_in(self, queue: asyncio.Queue[Item | None]) -> bool:
+        """Whatever has come, or nothing for a while. False at the end."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience()):
+                if not self._take(await queue.get()):
+                    return False
+        while not queue.empty():
+            if not self._take(queue.get_nowait()):
+                return False
+            if self._news and queue.empty():
+                break
+        return True
+
+    def _take(self, item: Item | None) -> bool:
+        if item is None:
+            return False
+        reduce(self._view, item)
+        self._last_change = self.clock()
+        if not isinstance(item, Delta):
+            trim(self._view)
+            if item.seq > self._told:
+                self._news.take(self._view, item)
+        return True
+
+    def _patience(self) -> float:
+        """How long to wait for something new."""
+        if self._news or self._refresh:
+            return 0.0
+        if self._view.run is not None:
+            return min(self.rhythm.draft, self.rhythm.progress)
+        return max(0.05, self._last_change + self.rhythm.rest - self.clock())
+
+    @property
+    def _has_rested(self) -> bool:
+        view = self._view
+        idle = view.run is None and not view.asks and not view.running_tasks and not self._news
+        return idle and self.clock() >= self._last_change + self.rhythm.rest
+
+    # ------------------------------------------------------------ telling
+
+    async def _tell(self) -> bool:
+        """Bring the chats to what is so now. False if somebody is behind: then it must be read from there."""
+        await self._look_up_strange_asks()
+        await self._leave_plan_mode()
+        if (self._news or self._refresh or self._is_progress_due) and not await self._write():
+            return False
+        await self._show_passing_things()
+        return True
+
+    @property
+    def _is_progress_due(self) -> bool:
+        run, now = self._view.run, self.clock()
+        if run is None or self._view.seq < self._told:
+            return False
+        if not self._shown.progress and now < run.started_at + self.rhythm.first_progress:
+            return False
+        has_changed = self._view.seq != self._shown.seq or written_so_far(self._view) != self._shown.text
+        return now >= self._shown.progress + (self.rhythm.progress if has_changed else self.rhythm.heartbeat)
+
+    async def _write(self) -> bool:
+        news, self._news = self._news, News()
+        refresh, self._refresh = self._refresh, False
+        shows_progress = self._is_progress_due
+        if news.runs:
+            await self._drop_drafts(news)
+        told = await self.state.write(lambda tables: self._told_all(tables, news, refresh, shows_progress))
+        if not told:
+            return False
+        self._told = max(self._told, self._view.seq)
+        if shows_progress:
+            self._shown.progress, self._shown.seq = self.clock(), self._view.seq
+            self._shown.text = written_so_far(self._view)
+        if news.runs:
+            self._run_is_over()
+        return True
+
+    def _run_is_over(self) -> None:
+        self._shown = _Shown()
+        turn_the_page(self._view)
+        self.on_over(self.session_id, self._view.run is None and not self._view.asks)
+
+    def _told_all(self, tables: Tables, news: News, refresh: bool, shows_progress: bool) -> bool:
+        """In one transaction: what every chat is to show, and that it knows of it."""
+        follows = tables.follows(self.session_id)
+        if not follows or any(follow.cursor < self._told for follow in follows):
+            return False
+        for follow in follows:
+            teller = Teller(tables, follow, self._view, self.desk, host=self._host, now=self.clock())
+            teller.tell(news)
+            if refresh:
+                for item in self._view.asks.values():
+                    teller.ask(item)
+            if shows_progress:
+                teller.progress(streamed=not self._has_draft(follow.place))
+            tables.move(follow.place, self.session_id, self._view.seq)
+            if news.runs and self._view.run is None:
+                _part_with(tables, follow)
+        return True
+
+    async def _show_passing_things(self) -> None:
+        """What nobody misses if it is not shown: that Claude writes, and what."""
+        now = self.clock()
+        if self._view.run is None or self._view.asks:
+            return
+        if now >= self._shown.typing + self.rhythm.typing:
+            self._shown.typing = now
+            for place in await self._places():
+                self.outbox.action(place)
+        if now >= self._shown.draft + self.rhythm.draft and (written := streamed(self._view)):
+            self._shown.draft = now
+            for place in await self._places():
+                if self._has_draft(place):
+                    self.outbox.draft(place, self._draft_id(self._view.run.number), written)
+
+    async def _drop_drafts(self, news: News) -> None:
+        """No draft may come behind the answer itself."""
+        for place in await self._places():
+            for _, run in news.runs:
+                self.outbox.drop_draft(place, self._draft_id(run.number))
+
+    def _has_draft(self, place: Place) -> bool:
+        return place.is_private and self.outbox.has_drafts
+
+    def _draft_id(self, run: int) -> int:
+        return zlib.crc32(f"{self.session_id}:{run}".encode()) or 1
+
+    # ------------------------------------------------------------ asks
+
+    async def _look_up_strange_asks(self) -> None:
+        """Asks that were opened before the part of the journal that is in memory."""
+        strange, self._news.strange_asks = self._news.strange_asks, []
+        for seq, ask_id in strange:
+            row = await self.hub.store.get_ask(self.session_id, ask_id)
+            if row is not None:
+                self._news.asks[ask_id] = (seq, item_of(row))
+
+    async def _leave_plan_mode(self) -> None:
+        """Answer plans for chats that want to leave plan mode without being asked."""
+        plans = [item for item in self._view.asks.values() if item.kind == "plan" and item.digest not in self._settled]
+        for item in plans:
+            self._settled.add(item.digest)
+            for chat, user_id in await self.state.read(self._chats_that_go_on):
+                user = self.people.user(user_id)
+                if user is not None and await leave_plan_mode(
+                    self.people.hub_for(user), chat, self.hub.session(self.session_id), item
+                ):
+                    self._hide(item)
+                    break
+
+    def _chats_that_go_on(self, tables: Tables) -> list[tuple[Chat, int]]:
+        chats = [tables.chat(follow.place) for follow in tables.follows(self.session_id) if follow.mode == "all"]
+        wanting = [chat for chat in chats if chat.session_id == self.session_id and chat.prefs.planmode == "auto"]
+        noted = [(chat, tables.noted(planmode_note(chat.place)) or "") for chat in wanting]
+        return [(chat, int(user_id)) for chat, user_id in noted if user_id.lstrip("-").isdigit()]
+
+    def _hide(self, item: AskItem) -> None:
+        """It is answered: it will be shown when that is in the journal."""
+        self._news.asks.pop(item.ask_id, None)
+        self._view.asks.pop(item.ask_id, None)
+        self._view.closed_asks[item.ask_id] = item
+
+    # ------------------------------------------------------------ inside
+
+    async def _follows(self) -> list[Follow]:
+        return await self.state.read(lambda tables: tables.follows(self.session_id))
+
+    async def _places(self) -> list[Place]:
+        return [follow.place for follow in await self._follows() if follow.mode == "all"]
+
+
+async def _pump(items: AsyncGenerator[Item, None], queue: asyncio.Queue[Item | None]) -> None:
+    """Put what comes where it is waited for, and None at the end."""
+    try:
+        async with aclosing(items):
+            async for item in items:
+                await queue.put(item)
+    except HandrailError:
+        await queue.put(None)
+        raise
+    await queue.put(None)
+
+
+def _part_with(tables: Tables, follow: Follow) -> None:
+    """Claude is done: whoever stayed only for that follows the session no longer."""
+    note = leaving_note(follow.session_id, follow.place)
+    if tables.noted(note) is not None:
+        tables.unfollow(follow.place, follow.session_id)
+        tables.note(note, None)

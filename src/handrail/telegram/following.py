@@ -1,0 +1,247 @@
+"""Which sessions are followed now: those in which something happens that a chat has not been told of."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from handrail.errors import HandrailError, SessionNotFound
+from handrail.remote.changes import HubChange
+from handrail.remote.hub import Hub
+from handrail.remote.pauses import Pauses
+from handrail.telegram.commands.wishes import WORKING
+from handrail.telegram.follower import Follower
+from handrail.telegram.inbox import Inbox
+from handrail.telegram.model import GONE, Content, Place, Priority, WantedMessage
+from handrail.telegram.queue import Waiting
+from handrail.telegram.sessions import leaving_note
+from handrail.telegram.state import BridgeState, Follow, Tables
+from handrail.telegram.text.rich import plain
+
+__all__ = ["Following"]
+
+logger = logging.getLogger("handrail.telegram")
+
+LOOKS_AT_ONCE: Final = 8
+LONGEST_PAUSE: Final = 30.0
+DELETED: Final = "This session was deleted. The next message starts another."
+
+
+@dataclass
+class Following:
+    """Starts a follower for each session that needs one, and lets it go when the session rests.
+
+    A follower that fails is started again, later and later; it reads on from where the chats are.
+    """
+
+    hub: Hub
+    state: BridgeState
+    inbox: Inbox
+    follower: Callable[[str], Follower]
+    """Makes one."""
+    afterwards: Callable[[str, bool], Awaitable[None]]
+    """Does what is to be done after a run."""
+    on_trouble: Callable[[str], None]
+    clock: Callable[[], float] = time.time
+    _followers: dict[str, Follower] = field(default_factory=dict)
+    _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _pauses: dict[str, Pauses] = field(default_factory=dict)
+    _dirty: dict[str, HubChange | None] = field(default_factory=dict)
+    _stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    _ended: dict[str, bool] = field(default_factory=dict)
+    """Sessions of which a run is over, and whether they are done."""
+    _after: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _later: set[asyncio.TimerHandle] = field(default_factory=set)
+
+    # ------------------------------------------------------------ what happens
+
+    def wake(self, session_id: str) -> None:
+        """Something was changed about who follows a session, or it was given something to do."""
+        self._refresh(session_id)
+        self._mark(session_id, None)
+
+    def _refresh(self, session_id: str) -> None:
+        if session_id in self._followers:
+            self._followers[session_id].refresh()
+
+    def over(self, session_id: str, is_done: bool) -> None:
+        """A run of a session is over; `is_done`: and Claude has nothing to do any more."""
+        self._ended[session_id] = is_done
+        if session_id not in self._after:
+            self._after[session_id] = asyncio.get_running_loop().create_task(self._look_after(session_id))
+
+    def _changed(self, change: HubChange) -> None:
+        self._mark(change.session_id, change)
+
+    def _mark(self, session_id: str, change: HubChange | None) -> None:
+        self._dirty[session_id] = change
+        self._stirred.set()
+
+    # ------------------------------------------------------------ life
+
+    @property
+    def followed(self) -> frozenset[str]:
+        """The sessions that are followed now."""
+        return frozenset(self._followers)
+
+    async def run(self) -> None:
+        """Follow what is to be followed, until cancelled."""
+        for follow in await self.state.read(lambda tables: tables.follows()):
+            self._mark(follow.session_id, None)
+        stop = self.hub.watch(self._changed)
+        try:
+            while True:
+                await self._stirred.wait()
+                self._stirred.clear()
+                await self._look_round()
+        finally:
+            stop()
+            await self._end()
+
+    async def _look_round(self) -> None:
+        dirty, self._dirty = self._dirty, {}
+        names = list(dirty)
+        for first in range(0, len(names), LOOKS_AT_ONCE):
+            chosen = names[first : first + LOOKS_AT_ONCE]
+            await asyncio.gather(*(self._look(name, dirty[name]) for name in chosen))
+
+    async def _end(self) -> None:
+        for handle in self._later:
+            handle.cancel()
+        tasks = [*self._tasks.values(), *self._after.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # ------------------------------------------------------------ one session
+
+    async def _look(self, session_id: str, change: HubChange | None) -> None:
+        """See whether a session needs a follower. One that fails is looked at again."""
+        try:
+            if change is not None and await self.inbox.take(change):
+                self._refresh(session_id)
+            follows = await self.state.read(lambda tables: tables.follows(session_id))
+            if follows and session_id not in self._followers:
+                await self._consider(session_id, follows, change)
+        except HandrailError as error:
+            self._failed(session_id, error)
+        except Exception as error:  # one session must not hold up the others
+            logger.exception("session %s cannot be looked at", session_id)
+            self._failed(session_id, error)
+
+    async def _consider(self, session_id: str, follows: list[Follow], change: HubChange | None) -> None:
+        if change is not None and change.is_listed and not self._is_news(change, follows):
+            return
+        row = await self.hub.store.get_session(session_id)
+        if row is None:
+            await self._forget(session_id)
+            return
+        waits = await self.state.read(lambda tables: bool(Waiting(tables).all(session_id)))
+        is_behind = any(follow.cursor < row.last_seq for follow in follows)
+        if is_behind or row.status in WORKING or (change is None and row.status == "waiting"):
+            self._start(session_id)
+            return
+        await self.state.write(lambda tables: _part(tables, follows))
+        if waits:
+            self.over(session_id, True)
+
+    def _is_news(self, change: HubChange, follows: list[Follow]) -> bool:
+        return (
+            bool(change.asks) or change.status in WORKING or any(follow.cursor < change.last_seq for follow in follows)
+        )
+
+    def _start(self, session_id: str) -> None:
+        follower = self.follower(session_id)
+        self._followers[session_id] = follower
+        task = asyncio.get_running_loop().create_task(self._follow(follower), name=f"telegram follows {session_id}")
+        self._tasks[session_id] = task
+
+    async def _follow(self, follower: Follower) -> None:
+        session_id = follower.session_id
+        try:
+            await follower.run()
+            self._pauses.pop(session_id, None)
+            self._mark(session_id, None)  # what happened at the last moment, and was not heard
+        except SessionNotFound:
+            await self._forget(session_id)
+        except HandrailError as error:
+            self._failed(session_id, error)
+        except Exception as error:  # one session must not hold up the others
+            logger.exception("following session %s failed", session_id)
+            self._failed(session_id, error)
+        finally:
+            self._followers.pop(session_id, None)
+            self._tasks.pop(session_id, None)
+
+    def _failed(self, session_id: str, error: Exception) -> None:
+        """Something went wrong with one session: it is looked at again, later and later."""
+        pauses = self._pauses.setdefault(session_id, Pauses(first=0.5, longest=LONGEST_PAUSE))
+        self.on_trouble(f"session {session_id[:8]} cannot be followed now: {error}")
+        self._again(session_id, pauses.next())
+
+    def _again(self, session_id: str, seconds: float) -> None:
+        def due() -> None:
+            self._later.discard(handle)
+            self._mark(session_id, None)
+
+        handle = asyncio.get_running_loop().call_later(seconds, due)
+        self._later.add(handle)
+
+    async def _look_after(self, session_id: str) -> None:
+        try:
+            while session_id in self._ended:
+                await self.afterwards(session_id, self._ended.pop(session_id))
+        except HandrailError as error:
+            self._failed(session_id, error)
+        except Exception as error:  # one session must not hold up the others
+            logger.exception("what follows a run of session %s could not be done", session_id)
+            self._failed(session_id, error)
+        finally:
+            del self._after[session_id]
+
+    async def _forget(self, session_id: str) -> None:
+        """A session was deleted: whoever followed it hears so, and nothing is left that could be pressed."""
+        with suppress(KeyError):
+            del self._pauses[session_id]
+
+        def forget(tables: Tables) -> None:
+            for follow in tables.follows(session_id):
+                _bury(tables, follow)
+            for queued in Waiting(tables).all(session_id):
+                Waiting(tables).remove(queued)
+
+        await self.state.write(forget)
+
+
+def _part(tables: Tables, follows: list[Follow]) -> None:
+    """A session rests: whoever stayed only until then follows it no longer."""
+    for follow in follows:
+        note = leaving_note(follow.session_id, follow.place)
+        if tables.noted(note) is not None:
+            tables.unfollow(follow.place, follow.session_id)
+            tables.note(note, None)
+
+
+def _bury(tables: Tables, follow: Follow) -> None:
+    place, session_id = follow.place, follow.session_id
+    for message in tables.of_session(session_id, place):
+        if message.key.startswith(("progress:", "ask:")) and message.content != GONE:
+            tables.retire(message.key)
+            tables.want(_wanted(message.key, place, session_id, _without_buttons(message.key, message.content)))
+    if tables.chat(place).session_id == session_id:
+        tables.want(_wanted(f"deleted:{session_id}:{place}", place, session_id, Content(plain(DELETED))))
+    tables.unfollow(place, session_id)
+    tables.note(leaving_note(session_id, place), None)
+
+
+def _without_buttons(key: str, content: Content) -> Content:
+    return Content(content.text + "\n\nThe session was deleted.") if key.startswith("ask:") else GONE
+
+
+def _wanted(key: str, place: Place, session_id: str, content: Content) -> WantedMessage:
+    return WantedMessage(key=key, place=place, content=content, priority=Priority.REPLY, session_id=session_id)

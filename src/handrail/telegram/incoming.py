@@ -1,0 +1,169 @@
+"""What Telegram tells the bridge, as far as it matters: updates, decoded leniently from what came over the wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.telegram.model import Place
+
+__all__ = [
+    "ALLOWED_UPDATES",
+    "CallbackQuery",
+    "Chat",
+    "Document",
+    "Message",
+    "PhotoSize",
+    "Sender",
+    "Update",
+    "decode_update",
+]
+
+ALLOWED_UPDATES = ("message", "edited_message", "callback_query")
+"""The kinds of updates that the bridge asks for."""
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """Who wrote it."""
+
+    id: int
+    is_bot: bool = False
+    first_name: str = ""
+    last_name: str = ""
+    username: str = ""
+
+    @property
+    def name(self) -> str:
+        return " ".join(filter(None, (self.first_name, self.last_name))) or self.username or str(self.id)
+
+
+class Chat(msgspec.Struct, frozen=True):
+    """Where it was written."""
+
+    id: int
+    type: str = "private"
+    title: str = ""
+
+
+class MessageEntity(msgspec.Struct, frozen=True):
+    """How a part of a text is meant: offsets count UTF-16 units."""
+
+    type: str
+    offset: int
+    length: int
+    user: Sender | None = None
+
+
+class PhotoSize(msgspec.Struct, frozen=True):
+    """A picture in one of its sizes."""
+
+    file_id: str
+    file_unique_id: str = ""
+    width: int = 0
+    height: int = 0
+    file_size: int = 0
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A file."""
+
+    file_id: str
+    file_unique_id: str = ""
+    file_name: str = ""
+    mime_type: str = ""
+    file_size: int = 0
+
+
+class Message(msgspec.Struct, frozen=True):
+    """Something that was written or sent in a chat."""
+
+    message_id: int
+    chat: Chat
+    sender: Sender | None = msgspec.field(default=None, name="from")
+    date: int = 0
+    edit_date: int = 0
+    text: str = ""
+    caption: str = ""
+    entities: tuple[MessageEntity, ...] = ()
+    caption_entities: tuple[MessageEntity, ...] = ()
+    message_thread_id: int = 0
+    is_topic_message: bool = False
+    reply_to_message: Message | None = None
+    media_group_id: str = ""
+    photo: tuple[PhotoSize, ...] = ()
+    document: Document | None = None
+    voice: dict[str, Any] | None = None
+    audio: dict[str, Any] | None = None
+    video: dict[str, Any] | None = None
+    sticker: dict[str, Any] | None = None
+    forum_topic_created: dict[str, Any] | None = None
+
+    @property
+    def place(self) -> Place:
+        """A topic is a place of its own; a thread of replies in an ordinary group is not."""
+        return Place(self.chat.id, self.message_thread_id if self.is_topic_message else 0)
+
+    @property
+    def words(self) -> str:
+        """What was written, or what was written under a file."""
+        return self.text or self.caption
+
+    @property
+    def marks(self) -> tuple[MessageEntity, ...]:
+        """The entities of `words`."""
+        return self.entities if self.text else self.caption_entities
+
+    @property
+    def has_media(self) -> bool:
+        """Whether it is more than text."""
+        others = (self.document, self.voice, self.audio, self.video, self.sticker)
+        return bool(self.photo) or any(each is not None for each in others)
+
+    @property
+    def answers(self) -> Message | None:
+        """The message that it replies to. The first message of a topic is none: every message there points to it."""
+        replied = self.reply_to_message
+        return None if replied is None or replied.forum_topic_created is not None else replied
+
+
+class CallbackQuery(msgspec.Struct, frozen=True):
+    """Somebody pressed a button."""
+
+    id: str
+    sender: Sender = msgspec.field(name="from")
+    data: str = ""
+    message: Message | None = None
+
+
+class Update(msgspec.Struct, frozen=True):
+    """One piece of news."""
+
+    update_id: int
+    message: Message | None = None
+    edited_message: Message | None = None
+    callback_query: CallbackQuery | None = None
+
+    @property
+    def sender(self) -> Sender | None:
+        """Whoever caused it."""
+        if self.callback_query is not None:
+            return self.callback_query.sender
+        written = self.message or self.edited_message
+        return written.sender if written is not None else None
+
+    @property
+    def place(self) -> Place | None:
+        """Where it happened."""
+        written = self.message or self.edited_message
+        if self.callback_query is not None:
+            written = self.callback_query.message
+        return written.place if written is not None else None
+
+
+_decoder = msgspec.json.Decoder(Update)
+
+
+def decode_update(body: bytes) -> Update:
+    """An update. Raises `msgspec.ValidationError` if it is none that the bridge understands."""
+    return _decoder.decode(body)

@@ -1,0 +1,151 @@
+"""One step towards what a message is to show, and what a refusal of it leaves to try."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from handrail.telegram.bot_errors import (
+    BadEntities,
+    BotError,
+    MessageGone,
+    NotEditable,
+    NotModified,
+    Refused,
+    TooLong,
+    TopicGone,
+)
+from handrail.telegram.model import Attachment, Content, Place
+from handrail.telegram.outbox.port import MessageBot
+from handrail.telegram.state import Delivery
+from handrail.telegram.text.rich import RichText, plain, utf16_length
+
+__all__ = ["AS_IT_IS", "Again", "LeftAlone", "Outcome", "Removed", "Shown", "Way", "take_step"]
+
+_LONGEST_TEXT = 4096
+_LONGEST_CAPTION = 1024
+_EMPTIED = Content(text=plain("—"))
+"""What a message shows that is to go and cannot be taken away."""
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """How a message is written if it is not taken as it is."""
+
+    plain: bool = False
+    cut: bool = False
+    bare: bool = False
+    """Without buttons."""
+    outside_topic: bool = False
+    anew: bool = False
+    """Taken away and sent again, because it cannot be changed."""
+    emptied: bool = False
+    """Changed to almost nothing, because it cannot be taken away."""
+
+
+AS_IT_IS = Way()
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """The message shows what was wanted."""
+
+    message_id: int
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """The message is not there any more."""
+
+
+class LeftAlone(msgspec.Struct, frozen=True):
+    """Nothing more can be tried."""
+
+    problem: str
+    is_gone: bool = False
+    """Somebody deleted it."""
+
+
+class Again(msgspec.Struct, frozen=True):
+    """It was refused, but may be taken another way."""
+
+    way: Way
+    problem: str
+
+
+Outcome: TypeAlias = Shown | Removed | LeftAlone | Again
+
+
+async def take_step(bot: MessageBot, delivery: Delivery, way: Way) -> Outcome:
+    """Do one call. What does not concern this message alone (a flood wait, say) is raised."""
+    try:
+        if delivery.step == "remove" or way.anew:
+            return await _remove(bot, delivery, way)
+        if delivery.step == "edit":
+            return await _edit(bot, delivery, way)
+        place = Place(delivery.place.chat) if way.outside_topic else delivery.place
+        return Shown(await bot.send(place, written(delivery.content, way)))
+    except (Refused, TopicGone, NotEditable) as error:
+        return _after(error, way, is_removal=delivery.step == "remove" or way.anew)
+
+
+async def _remove(bot: MessageBot, delivery: Delivery, way: Way) -> Outcome:
+    try:
+        if way.emptied:
+            await bot.edit(delivery.place, delivery.message_id, _EMPTIED)
+        else:
+            await bot.delete(delivery.place, delivery.message_id)
+    except (MessageGone, NotModified):
+        pass
+    return Removed()
+
+
+async def _edit(bot: MessageBot, delivery: Delivery, way: Way) -> Outcome:
+    try:
+        await bot.edit(delivery.place, delivery.message_id, written(delivery.content, way))
+    except NotModified:
+        pass
+    except MessageGone as error:
+        return Removed() if delivery.content.buttons else LeftAlone(error.description, is_gone=True)
+    return Shown(delivery.message_id)
+
+
+def _after(error: BotError, way: Way, *, is_removal: bool) -> Outcome:
+    if is_removal:
+        return Removed() if way.emptied else Again(replace(way, emptied=True), error.description)
+    other = _other_way(error, way)
+    return LeftAlone(error.description) if other == way else Again(other, error.description)
+
+
+def _other_way(error: BotError, way: Way) -> Way:
+    """The next thing to try; the same way if there is none."""
+    match error:
+        case TopicGone():
+            return replace(way, outside_topic=True)
+        case NotEditable():
+            return replace(way, anew=True)
+        case BadEntities():
+            return replace(way, plain=True)
+        case TooLong():
+            return replace(way, plain=True, cut=True)
+    return replace(way, bare=True) if way.plain else replace(way, plain=True)
+
+
+def written(content: Content, way: Way) -> Content:
+    """A content as it is written in a certain way."""
+    if way.plain:
+        content = replace(content, text=plain(content.text.text))
+    if way.cut:
+        content = replace(content, text=_cut(content.text, _limit(content.attachment)))
+    return replace(content, buttons=()) if way.bare else content
+
+
+def _limit(attachment: Attachment | None) -> int:
+    return _LONGEST_TEXT if attachment is None else _LONGEST_CAPTION
+
+
+def _cut(text: RichText, limit: int) -> RichText:
+    """A plain text with no more units than fit."""
+    words = text.text[:limit]
+    while utf16_length(words) > limit - 1:
+        words = words[: -max(1, (utf16_length(words) - limit) // 2)]
+    return plain(words + "…") if words != text.text else text
