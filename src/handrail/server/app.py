@@ -29,7 +29,7 @@ from handrail.server.idempotency import HEADER, check_key
 from handrail.server.logs import about, access, new_request_id
 from handrail.server.page import page_routes
 from handrail.server.problems import Problem, problem_of
-from handrail.server.roles import Role, RoleNeeded, check_role, suffices
+from handrail.server.roles import Role, RoleNeeded, suffices
 from handrail.server.routes import ROUTES
 from handrail.server.routing import Reply, Route
 
@@ -115,7 +115,7 @@ async def _caller(hub: Hub, route: Route, request: Request) -> Caller | None:
         )
     try:
         caller = acting(caller, request.scope)
-        check_role(caller.role, route.role, f"{route.method} {route.path}")
+        caller.check(route.role, f"{route.method} {route.path}")
     except RoleNeeded:
         await hub.audit.note(caller, route.name, path=request.path_params, outcome="role_needed")
         raise

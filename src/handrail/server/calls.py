@@ -45,7 +45,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self, needed: Role, what: str = "this") -> None:
         """Raise `RoleNeeded` unless the caller has this role."""
-        check_role(self.role, needed, what)
+        how = f"an owner may give you another one, in the settings of {self.surface}" if self.passed_on_by else ""
+        check_role(self.role, needed, what, how=how)
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -33,8 +33,8 @@ def suffices(role: Role, needed: Role) -> bool:
     return _RANKS[role] >= _RANKS[needed]
 
 
-def check_role(role: Role, needed: Role, what: str = "this") -> None:
-    """Raise `RoleNeeded` unless `role` may do what needs `needed`."""
+def check_role(role: Role, needed: Role, what: str = "this", *, how: str = "") -> None:
+    """Raise `RoleNeeded` unless `role` may do what needs `needed`; `how` says where another role is to be had."""
     if not suffices(role, needed):
-        how = f"`handrail token new NAME --role {needed}` makes a token that has it"
+        how = how or f"`handrail token new NAME --role {needed}` makes a token that has it"
         raise RoleNeeded(f"{what} needs the role {needed}, and yours is {role}: {how}", needed=needed)

@@ -46,6 +46,8 @@ _BEYOND_POLL = 15.0
 _LARGEST_PHOTO = 10 * 1024 * 1024
 _NO_PICTURE = ("photo_invalid_dimensions", "image_process_failed", "photo_save_file_invalid", "photo_ext_invalid")
 """Words in refusals of pictures that would be taken as files."""
+_NO_CONNECTION = ("ConnectError", "ConnectTimeout")
+"""Errors of the library below that say that nothing was sent."""
 _NOTHING = "-"
 """What a button carries that stands for nothing, because it must carry something."""
 _LOGGERS = ("httpx", "telegram.Bot", "telegram.request.BaseRequest", "telegram.request.HTTPXRequest")
@@ -196,7 +198,9 @@ class TelegramBot:
         except _Failure as failure:
             raise failure.error from None
         except TelegramError as error:
-            raise Unreachable(_without(self._token, f"Telegram cannot be reached ({error})")) from None
+            is_away = type(error.__cause__).__name__ in _NO_CONNECTION
+            words = _without(self._token, f"Telegram cannot be reached ({error})")
+            raise Unreachable(words, is_away=is_away) from None
 
 
 class _Failure(TelegramError):

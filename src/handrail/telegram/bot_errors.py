@@ -61,7 +61,14 @@ class FloodWait(BotError):
 
 
 class Unreachable(BotError):
-    """Telegram did not answer, or not in a way that makes sense. What was asked may have been done."""
+    """Telegram did not answer, or not in a way that makes sense. What was asked may have been done.
+
+    Unless it `is_away`: then there was not even a connection, and nothing can have been done.
+    """
+
+    def __init__(self, description: str, *, is_away: bool = False) -> None:
+        super().__init__(description)
+        self.is_away = is_away
 
 
 class TokenInvalid(BotError):

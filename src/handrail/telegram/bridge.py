@@ -34,6 +34,7 @@ from handrail.telegram.outbox.pacing import Pace
 from handrail.telegram.outbox.worker import Outbox
 from handrail.telegram.people import People
 from handrail.telegram.polling import Polling
+from handrail.telegram.reporting import Report
 from handrail.telegram.routing import Router
 from handrail.telegram.sessions import ChatSessions
 from handrail.telegram.settings import TelegramSettings
@@ -77,8 +78,7 @@ class Bridge:
         self._outbox = Outbox(state, bot, pace=pace)
         self._asks = AskDesk(state, hub, role_at=self._role_at, sound=settings.sound)
         self._commands = Commands()
-        self._started_at = clock()
-        self._last_error, self._last_error_at = "", 0.0
+        self._report = Report(clock)
 
     # ------------------------------------------------------------ settings
 
@@ -104,16 +104,21 @@ class Bridge:
 
     @property
     def started_at(self) -> float:
-        return self._started_at
+        return self._report.started_at
 
     @property
     def last_error(self) -> str:
         """What goes wrong now, or went wrong last."""
-        return self._last_error
+        return self._report.last_error
 
     @property
     def last_error_at(self) -> float:
-        return self._last_error_at
+        return self._report.last_error_at
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What is wrong now, in words."""
+        return (*self._report.troubles, *([self._outbox.trouble] if self._outbox.trouble else []))
 
     @property
     def hub_connected(self) -> bool:
@@ -126,12 +131,6 @@ class Bridge:
     async def backlog(self) -> int:
         """How many messages are wanted and not sent yet."""
         return await self._state.read(lambda tables: tables.waiting())
-
-    def _trouble(self, words: str) -> None:
-        """Something goes wrong, or (with no words) does not any more. The same is logged once."""
-        if words and words != self._last_error:
-            logger.warning("%s", words)
-            self._last_error, self._last_error_at = words, self._clock()
 
     # ------------------------------------------------------------ life
 
@@ -158,7 +157,7 @@ class Bridge:
             except TokenInvalid:
                 raise
             except BotError as error:
-                self._trouble(f"Telegram cannot be reached: {error}")
+                self._report.on("Telegram")(f"Telegram cannot be reached: {error}")
             await asyncio.sleep(pauses.next())
 
     async def _serve(self, parts: _Parts) -> None:
@@ -175,7 +174,7 @@ class Bridge:
         except TokenInvalid:
             raise
         except BotError as error:  # only the menu is missing
-            self._trouble(f"the menu of commands could not be set: {error}")
+            self._report.on("the menu")(f"the menu of commands could not be set: {error}")
 
     # ------------------------------------------------------------ its parts
 
@@ -189,7 +188,7 @@ class Bridge:
             inbox=Inbox(self._state, self._people),
             follower=lambda session_id: self._follower(session_id, following.over),
             afterwards=afterwards,
-            on_trouble=self._trouble,
+            report=self._report,
         )
         sessions = ChatSessions(
             hub=self._hub,
@@ -226,8 +225,8 @@ class Bridge:
     def _source(self, intake: Intake) -> Polling | Webhook:
         """Where updates come from."""
         if self._settings.webhook_url:
-            return Webhook(self._bot, self._state, self._settings, intake.keep, self._trouble)
-        return Polling(self._bot, self._state, intake.keep, self._trouble)
+            return Webhook(self._bot, self._state, self._settings, intake.keep, self._report.on("Telegram"))
+        return Polling(self._bot, self._state, intake.keep, self._report.on("Telegram"))
 
     def _follower(self, session_id: str, on_over: Callable[[str, bool], None]) -> Follower:
         return Follower(

@@ -82,6 +82,8 @@ class Follower:
     _told: int = 0
     """The number of the last event that all chats were told of."""
     _host: str = ""
+    _hears_text: bool = False
+    """Whether what is being written comes, too: only some want to know that."""
     _last_change: float = 0.0
     _settled: set[str] = field(default_factory=set)
     """Plans that were dealt with for those who wanted that."""
@@ -98,8 +100,8 @@ class Follower:
             return
         await self._begin(row, min(follow.cursor for follow in follows))
         queue: asyncio.Queue[Item | None] = asyncio.Queue(WAITING_ITEMS)
-        deltas = any(follow.mode == "all" for follow in follows)
-        items = self.hub.session(self.session_id).subscribe(self._view.seq, deltas=deltas)
+        self._hears_text = any(follow.mode == "all" for follow in follows)
+        items = self.hub.session(self.session_id).subscribe(self._view.seq, deltas=self._hears_text)
         pump = asyncio.get_running_loop().create_task(_pump(items, queue))
         try:
             await self._follow(queue)
@@ -113,7 +115,7 @@ class Follower:
     async def _begin(self, row: SessionRow, cursor: int) -> None:
         self._view = await opened_view(self.hub.store, row, cursor)
         self._told = cursor
-        self._host = row.host
+        self._host = await self._host_name(row.host)
         self._last_change = self.clock()
 
     async def _follow(self, queue: asyncio.Queue[Item | None]) -> None:
@@ -205,8 +207,8 @@ class Follower:
 
     def _told_all(self, tables: Tables, news: News, refresh: bool, shows_progress: bool) -> bool:
         """In one transaction: what every chat is to show, and that it knows of it."""
-        follows = tables.follows(self.session_id)
-        if not follows or any(follow.cursor < self._told for follow in follows):
+        follows = self._served(tables)
+        if not follows or any(self._is_left_behind(follow) for follow in follows):
             return False
         for follow in follows:
             teller = Teller(tables, follow, self._view, self.desk, host=self._host, now=self.clock())
@@ -220,6 +222,18 @@ class Follower:
             if news.runs and self._view.run is None:
                 _part_with(tables, follow)
         return True
+
+    def _served(self, tables: Tables) -> list[Follow]:
+        """Those who follow it and may. A place that is not served any more hears nothing more."""
+        follows = tables.follows(self.session_id)
+        for follow in follows:
+            if not self.people.serves(follow.place):
+                tables.unfollow(follow.place, self.session_id)
+        return [follow for follow in follows if self.people.serves(follow.place)]
+
+    def _is_left_behind(self, follow: Follow) -> bool:
+        """Whether somebody came who must be told of more than what comes from now on."""
+        return follow.cursor < self._told or (follow.mode == "all" and not self._hears_text)
 
     async def _show_passing_things(self) -> None:
         """What nobody misses if it is not shown: that Claude writes, and what."""
@@ -284,6 +298,11 @@ class Follower:
         self._view.closed_asks[item.ask_id] = item
 
     # ------------------------------------------------------------ inside
+
+    async def _host_name(self, host_id: str) -> str:
+        """What people call the machine that the session runs on; nothing for the hub's own."""
+        known = {host.id: host.name for host in await self.hub.hosts()} if host_id else {}
+        return known.get(host_id, host_id)
 
     async def _follows(self) -> list[Follow]:
         return await self.state.read(lambda tables: tables.follows(self.session_id))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from handrail.errors import HandrailError, SessionNotFound
+from handrail.errors import HandrailError, SessionNotFound, StoreError
 from handrail.remote.changes import HubChange
+from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
 from handrail.remote.pauses import Pauses
 from handrail.telegram.commands.wishes import WORKING
@@ -19,6 +19,7 @@ from handrail.telegram.follower import Follower
 from handrail.telegram.inbox import Inbox
 from handrail.telegram.model import GONE, Content, Place, Priority, WantedMessage
 from handrail.telegram.queue import Waiting
+from handrail.telegram.reporting import Report
 from handrail.telegram.sessions import leaving_note
 from handrail.telegram.state import BridgeState, Follow, Tables
 from handrail.telegram.text.rich import plain
@@ -29,7 +30,18 @@ logger = logging.getLogger("handrail.telegram")
 
 LOOKS_AT_ONCE: Final = 8
 LONGEST_PAUSE: Final = 30.0
+SAID_AFTER: Final = 3
+"""So often in a row something must go wrong before people are told."""
+NOT_SHOWN: Final = "What this session does cannot be shown here now. It is tried again."
 DELETED: Final = "This session was deleted. The next message starts another."
+
+
+@dataclass
+class _Trouble:
+    """What goes wrong with a session again and again."""
+
+    times: int = 0
+    pauses: Pauses = field(default_factory=lambda: Pauses(first=0.5, longest=LONGEST_PAUSE))
 
 
 @dataclass
@@ -46,11 +58,10 @@ class Following:
     """Makes one."""
     afterwards: Callable[[str, bool], Awaitable[None]]
     """Does what is to be done after a run."""
-    on_trouble: Callable[[str], None]
-    clock: Callable[[], float] = time.time
+    report: Report
     _followers: dict[str, Follower] = field(default_factory=dict)
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    _pauses: dict[str, Pauses] = field(default_factory=dict)
+    _troubles: dict[str, _Trouble] = field(default_factory=dict)
     _dirty: dict[str, HubChange | None] = field(default_factory=dict)
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
     _ended: dict[str, bool] = field(default_factory=dict)
@@ -129,10 +140,10 @@ class Following:
             if follows and session_id not in self._followers:
                 await self._consider(session_id, follows, change)
         except HandrailError as error:
-            self._failed(session_id, error)
+            await self._failed(session_id, error)
         except Exception as error:  # one session must not hold up the others
             logger.exception("session %s cannot be looked at", session_id)
-            self._failed(session_id, error)
+            await self._failed(session_id, error)
 
     async def _consider(self, session_id: str, follows: list[Follow], change: HubChange | None) -> None:
         if change is not None and change.is_listed and not self._is_news(change, follows):
@@ -165,24 +176,45 @@ class Following:
         session_id = follower.session_id
         try:
             await follower.run()
-            self._pauses.pop(session_id, None)
+            await self._recovered(session_id)
             self._mark(session_id, None)  # what happened at the last moment, and was not heard
         except SessionNotFound:
             await self._forget(session_id)
         except HandrailError as error:
-            self._failed(session_id, error)
+            await self._failed(session_id, error)
         except Exception as error:  # one session must not hold up the others
             logger.exception("following session %s failed", session_id)
-            self._failed(session_id, error)
+            await self._failed(session_id, error)
         finally:
             self._followers.pop(session_id, None)
             self._tasks.pop(session_id, None)
 
-    def _failed(self, session_id: str, error: Exception) -> None:
+    async def _failed(self, session_id: str, error: Exception) -> None:
         """Something went wrong with one session: it is looked at again, later and later."""
-        pauses = self._pauses.setdefault(session_id, Pauses(first=0.5, longest=LONGEST_PAUSE))
-        self.on_trouble(f"session {session_id[:8]} cannot be followed now: {error}")
-        self._again(session_id, pauses.next())
+        trouble = self._troubles.setdefault(session_id, _Trouble())
+        trouble.times += 1
+        self.report.on(session_id)(f"session {session_id[:8]} cannot be followed now: {error}")
+        if trouble.times == SAID_AFTER and not isinstance(error, HubUnreachable | StoreError):
+            await self._say_everywhere(session_id, Content(plain(f"{NOT_SHOWN} ({error})")))
+        self._again(session_id, trouble.pauses.next())
+
+    async def _recovered(self, session_id: str) -> None:
+        trouble = self._troubles.pop(session_id, None)
+        if trouble is not None:
+            self.report.on(session_id)("")
+            await self._say_everywhere(session_id, GONE)
+
+    async def _say_everywhere(self, session_id: str, content: Content) -> None:
+        """Have all who follow a session know that something is wrong with that, or is not any more."""
+
+        def say(tables: Tables) -> None:
+            for follow in tables.follows(session_id):
+                key = f"unseen:{session_id}:{follow.place}"
+                if content != GONE or tables.sent(key) is not None:
+                    tables.want(_wanted(key, follow.place, session_id, content))
+
+        with suppress(StoreError):  # then nothing can be said, and it is tried again all the same
+            await self.state.write(say)
 
     def _again(self, session_id: str, seconds: float) -> None:
         def due() -> None:
@@ -197,17 +229,17 @@ class Following:
             while session_id in self._ended:
                 await self.afterwards(session_id, self._ended.pop(session_id))
         except HandrailError as error:
-            self._failed(session_id, error)
+            await self._failed(session_id, error)
         except Exception as error:  # one session must not hold up the others
             logger.exception("what follows a run of session %s could not be done", session_id)
-            self._failed(session_id, error)
+            await self._failed(session_id, error)
         finally:
             del self._after[session_id]
 
     async def _forget(self, session_id: str) -> None:
         """A session was deleted: whoever followed it hears so, and nothing is left that could be pressed."""
-        with suppress(KeyError):
-            del self._pauses[session_id]
+        self._troubles.pop(session_id, None)
+        self.report.on(session_id)("")
 
         def forget(tables: Tables) -> None:
             for follow in tables.follows(session_id):

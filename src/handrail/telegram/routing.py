@@ -92,7 +92,7 @@ class Router:
             return OLD_BUTTON
         if press.action.startswith("ask:"):
             return await self.asks.toast(press, user)
-        return Toast(self.commands.toast(press))
+        return Toast(self.commands.toast(press, user))
 
     async def _press(self, query: CallbackQuery) -> Press | None:
         """What a button stands for: of a message that is in this very chat."""

@@ -100,16 +100,15 @@ class ChatSessions:
         return session
 
     async def _started(self, hub: Hub, chat: Chat, conversation: str) -> Session:
-        found = await hub.list(SessionFilter(archived=None, cli_session_id=conversation), limit=1)
-        if found:
-            return hub.session(found[0].id)
+        if (known := await self._begun(hub, conversation)) is not None:
+            return known
         project = await projects.project_of(self._state, chat.place, self._settings())
         cwd, worktree = await _directory(hub, project, chat.worktree)
         wished = wishes(chat)
         chosen: dict[str, Any] = {"model": wished.model, "permission_mode": wished.mode}
         options = Options(
             cwd=cwd,
-            session_id=conversation,
+            session_id=None if project.host else conversation,  # a host chooses its own
             include_partial_messages=True,
             append_system_prompt=self._instructions(conversation) or None,
             **{name: value for name, value in chosen.items() if value is not None},
@@ -117,6 +116,15 @@ class ChatSessions:
         return await hub.start(
             options, host=project.host, policy=wished.policy, budget=wished.budget, worktree=worktree
         )
+
+    async def _begun(self, hub: Hub, conversation: str) -> Session | None:
+        """The session of a message that was handled before, and cut off."""
+        found = await hub.list(SessionFilter(archived=None, cli_session_id=conversation), limit=1)
+        if found:
+            return hub.session(found[0].id)
+        noted = await self._state.read(lambda tables: tables.notes(conversation_note("")))
+        known = [key.removeprefix(conversation_note("")) for key, value in noted.items() if value == conversation]
+        return hub.session(known[0]) if known else None
 
     async def take(self, hub: Hub, place: Place, session_id: str) -> None:
         """The chat goes on with this session. What it asks is shown. Raises `SessionNotFound`."""
@@ -182,7 +190,13 @@ class ChatSessions:
         if row.status in WORKING and (when or chat.prefs.queue) == "after":
             await self._keep(hub, place, row.id, content, message_id)
         else:
+            if row.status not in WORKING:
+                await self._prepare(place, session)
             await self._deliver(hub, place, session, content, message_id=message_id)
+
+    async def _prepare(self, place: Place, session: Session) -> None:
+        """Have a session run as an owner chose for this chat, whoever writes there: so with the bridge's own hub."""
+        await prepare(self._hub, await self._chat(place), self._hub.session(session.id))
 
     async def _row(
         self, hub: Hub, place: Place, session_id: str, *, was_named: bool, message_id: int
@@ -204,8 +218,6 @@ class ChatSessions:
         uuid = self._names.message(place, message_id, edit)
         origin = msgspec.json.encode(Origin(place, message_id)).decode()
         await self._state.write(lambda tables: tables.note(origin_note(uuid), origin))
-        # With the bridge's own hub: an owner chose how sessions of this chat run, whoever writes there.
-        await prepare(self._hub, await self._chat(place), self._hub.session(session.id))
         await session.send(content, uuid=uuid)
         self._wake(session.id)
 
@@ -279,6 +291,7 @@ class ChatSessions:
 
     async def _send_queued(self, hub: Hub, queued: Queued) -> None:
         session = hub.session(queued.session_id)
+        await self._prepare(queued.place, session)
         await self._deliver(hub, queued.place, session, queued.content, message_id=queued.message_id)
         await self._taken(queued.place, queued.uuid)
 

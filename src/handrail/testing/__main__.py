@@ -1,4 +1,6 @@
-"""`python -m handrail.testing fetch [VERSION,…]`: fetch real CLIs into the cache, the pinned one by default."""
+"""`python -m handrail.testing fetch [VERSION,…]` fetches real CLIs into the cache, the pinned one by default;
+`python -m handrail.testing telegram` runs a Telegram Bot API server to play with.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +8,27 @@ import sys
 
 from handrail.testing.cli_cache import PINNED_VERSION, CLIUnavailable, claude_cli
 
-USAGE = "usage: python -m handrail.testing fetch [VERSION[,VERSION…]]"
+USAGE = "usage: python -m handrail.testing fetch [VERSION[,VERSION…]] | telegram [--port PORT] [--token TOKEN] [--pace]"
 
 
 def main(arguments: list[str]) -> int:
-    """Fetch each version; one that cannot be had is reported, and the exit code says so."""
+    """Do what the first word says; the exit code says whether it went well."""
     match arguments:
         case ["fetch"]:
-            versions = [PINNED_VERSION]
+            return fetch([PINNED_VERSION])
         case ["fetch", listed]:
-            versions = listed.split(",")
+            return fetch(listed.split(","))
+        case ["telegram", *options]:
+            from handrail.testing.telegram.command import run
+
+            return run(options)
         case _:
             print(USAGE, file=sys.stderr)
             return 2
+
+
+def fetch(versions: list[str]) -> int:
+    """Fetch each version; one that cannot be had is reported, and the exit code says so."""
     missing = 0
     for version in versions:
         try:

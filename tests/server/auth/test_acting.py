@@ -97,6 +97,7 @@ async def test_an_answer_is_theirs_and_the_audit_log_names_both(served: ServedHu
         assert (await client.get("/api/me")).json() == {"name": "Ann", "role": "approver", "surface": "telegram"}
         refused = await client.post(path, json={"digest": ask.digest, "answer": beyond})
         assert refused.json()["code"] == "role_needed"
+        assert "an owner may give you another one, in the settings of telegram" in refused.json()["detail"]
         assert (await client.post(path, json={"digest": ask.digest, "answer": {"type": "allow"}})).status_code == 200
         assert (await client.post(f"/api/sessions/{session.id}/stop")).status_code == 403
     row = await served.hub.store.get_ask(session.id, ask.id)

@@ -244,6 +244,21 @@ async def test_every_place_shows_what_became_of_it(chat: Chat, hub: FakeHub) -> 
     assert (await other.ask()).text.text.startswith("✓ Allowed by Ann (telegram).")
 
 
+async def test_a_group_that_got_another_number_is_answered_all_the_same(chat: Chat, hub: FakeHub) -> None:
+    group = Chat(chat.state, hub, chat.desk, Place(-7, 3))
+    before = await group.show(item_of(hub.put(row_of(d.Command(text="make")))))
+    await chat.state.write(lambda tables: tables.move_chat(-7, -1007))
+    message = await group.message(group.key)
+    assert message is not None
+    assert message.place == Place(-1007, 3)
+    await group.press("Deny with a reason", content=before)
+    (prompt,) = await group.beside("prompt:")
+    assert await group.reply("no", to=prompt)
+    assert len(hub.decided) == 1
+    assert (await group.ask()).text.text.startswith("✗ Denied by Ann (telegram).")
+    assert await group.beside("prompt:") == []
+
+
 async def test_the_same_press_handled_twice_says_nothing_of_itself(chat: Chat, hub: FakeHub) -> None:
     await chat.show(item_of(hub.put(row_of(d.Command(text="make")))))
     token = find(await chat.ask(), "Allow").token
@@ -318,12 +333,12 @@ async def test_what_is_over_is_not_opened_again_by_old_news(chat: Chat) -> None:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (UnfitAnswer("it has no such field"), "Your answer was not taken, and the ask waits: It has no such field."),
+        (UnfitAnswer("it has no such field"), "Your answer was not taken, and the ask waits: it has no such field."),
         (
             HostAway("build-box is away"),
-            "Your answer was not taken, and the ask waits: Build-box is away. Answer again when it is back.",
+            "Your answer was not taken, and the ask waits: build-box is away. Answer again when it is back.",
         ),
-        (HandrailError("the disk is full"), "Your answer was not taken; it could not be sent: The disk is full."),
+        (HandrailError("the disk is full"), "Your answer was not taken; it could not be sent: the disk is full."),
     ],
 )
 async def test_what_goes_wrong_is_said(chat: Chat, hub: FakeHub, error: HandrailError, words: str) -> None:

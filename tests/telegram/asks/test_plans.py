@@ -46,6 +46,9 @@ async def test_a_plan_is_rendered_and_every_choice_is_offered(chat: Chat) -> Non
     offered |= {name: f"{offered[name]}…" for name in ("revise", "edit")}
     assert texts(content)[: len(offered)] == list(offered.values())
     assert texts(content)[len(offered) :] == ["Reject and say why…", "Deny and stop", "Show all"]
+    assert [button.text for row in content.buttons for button in row if button.style == "success"] == [
+        "Yes, auto-accept edits"
+    ]
 
 
 async def test_answers_of_one_press(chat: Chat, hub: FakeHub) -> None:
@@ -151,7 +154,7 @@ async def test_leaving_plan_mode_without_a_plan(chat: Chat, hub: FakeHub) -> Non
     row = row_of(d.PlanReview(plan=""), kind="plan", tool="ExitPlanMode", context=NEW)
     content = await chat.show(item_of(hub.put(row)))
     assert "(Claude Code sent no text of the plan)" in content.text.text
-    assert texts(content)[:2] == ["Yes", "No"]
+    assert texts(content)[:3] == ["Yes", "No", "Reject and say why…"]
     await chat.press("Yes")
     assert hub.decided[0][1] == ApprovePlan("default")
 

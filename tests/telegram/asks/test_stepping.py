@@ -47,6 +47,7 @@ def ask_of(questions: list[Question]) -> Ask:
     return Ask(id="a", kind="question", request={}, tool_name="AskUserQuestion", input={"questions": asked})
 
 
+@settings(max_examples=50)
 @given(questions=QUESTIONS, moves=MOVES)
 def test_whatever_is_pressed_the_answers_fit(questions: list[Question], moves: list[tuple[str, int, str]]) -> None:
     steps = stepping.begun("d", questions)
@@ -62,6 +63,7 @@ def test_whatever_is_pressed_the_answers_fit(questions: list[Question], moves: l
         assert set(answers.answers) <= {question.text for question in questions}
 
 
+@settings(max_examples=50)
 @given(questions=QUESTIONS, moves=MOVES)
 def test_a_press_that_is_handled_twice_counts_once(
     questions: list[Question], moves: list[tuple[str, int, str]]

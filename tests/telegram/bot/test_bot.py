@@ -82,6 +82,28 @@ async def test_updates_come_as_telegram_wrote_them(server: TelegramServer, bot: 
     assert await bot.updates(first["update_id"] + 1, 0) == []
 
 
+async def test_a_long_poll_keeps_nothing_else_waiting(server: TelegramServer, bot: TelegramBot, chat: Chat) -> None:
+    polling = asyncio.create_task(bot.updates(0, 30))
+    await server.wait(lambda s: s.calls_of("getUpdates") or polling.done() or True, timeout=10)
+    await asyncio.gather(*(bot.send(ANN, Content(plain(str(n)))) for n in range(20)))
+    assert len(chat.bot_messages) == 20
+    assert not polling.done()
+    await chat.send("hello")
+    (update,) = await polling
+    assert update["message"]["text"] == "hello"
+
+
+async def test_a_second_poller_ends_the_first(server: TelegramServer, bot: TelegramBot) -> None:
+    async with TelegramBot(server.token, api_url=server.url) as second:
+        first = asyncio.create_task(bot.updates(0, 30))
+        other = asyncio.create_task(second.updates(0, 1))
+        done, _ = await asyncio.wait((first, other), return_when=asyncio.FIRST_COMPLETED, timeout=20)
+        outcomes = await asyncio.gather(first, other, return_exceptions=True) if len(done) == 2 else []
+        first.cancel()
+        results = await asyncio.gather(first, other, return_exceptions=True)
+        assert any(isinstance(result, Conflict) for result in (*outcomes, *results))
+
+
 async def test_a_message_with_looks_buttons_and_a_reply(server: TelegramServer, bot: TelegramBot, chat: Chat) -> None:
     asked = await chat.send("question")
     buttons = ((Button("Allow", token="t1", style="success"), Button("Docs", url="https://example.org/")),)
@@ -205,8 +227,9 @@ async def test_no_answer_is_not_a_refusal(server: TelegramServer, bot: TelegramB
     with pytest.raises(Unreachable):
         await bot.send(ANN, Content(plain("x")))
     async with TelegramBot(server.token, api_url="http://127.0.0.1:9") as nowhere:
-        with pytest.raises(Unreachable):
+        with pytest.raises(Unreachable) as caught:
             await nowhere.me()
+        assert caught.value.is_away
         with pytest.raises(Unreachable):
             await nowhere.updates(0, 1)
 

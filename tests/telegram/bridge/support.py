@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from handrail.remote.hub import Hub
+from handrail.server.hub import HubSettings
 from handrail.store.base import SessionRow
 from handrail.telegram.bot import TelegramBot
 from handrail.telegram.bridge import Bridge
@@ -43,10 +44,10 @@ async def eventually(condition: Callable[[], Any | Awaitable[Any]]) -> Any:
             await asyncio.sleep(0.01)
 
 
-def said(chat: Chat, text: str) -> Callable[[Any], Message | None]:
+def said(chat: Chat, text: str) -> Callable[..., Message | None]:
     """Whether the bot wrote a message with this text in a chat."""
 
-    def look(_: Any = None) -> Message | None:
+    def look(*_: object) -> Message | None:
         return next((message for message in chat.bot_messages if text in message.text), None)
 
     return look
@@ -64,6 +65,8 @@ class World:
     settings: TelegramSettings
     rhythm: Rhythm = QUICK
     pace: Pace = FAST
+    hub_url: str = ""
+    hub_patience: float = 10.0
     bridge: Bridge | None = None
     state: BridgeState | None = None
 
@@ -72,20 +75,26 @@ class World:
         return self.directory / "bridge" / "telegram.db"
 
     @asynccontextmanager
-    async def bridged(self, **changes: Any) -> AsyncIterator[Bridge]:
-        """A bridge that runs."""
+    async def opened(self, **changes: Any) -> AsyncIterator[tuple[Bridge, BridgeState]]:
+        """A bridge that does not run yet, and its memory."""
         self.database.parent.mkdir(parents=True, exist_ok=True)
         settings = replace(self.settings, **changes)
         async with (
-            Hub(self.served.url, self.served.tokens["owner"]) as hub,
+            Hub(self.hub_url or self.served.url, self.served.tokens["owner"], patience=self.hub_patience) as hub,
             TelegramBot(settings.token, api_url=settings.api_url) as bot,
             BridgeState(str(self.database)) as state,
         ):
-            self.state, self.bridge = state, Bridge(hub, bot, state, settings, rhythm=self.rhythm, pace=self.pace)
-            task = asyncio.create_task(self.bridge.run())
+            yield Bridge(hub, bot, state, settings, rhythm=self.rhythm, pace=self.pace), state
+
+    @asynccontextmanager
+    async def bridged(self, **changes: Any) -> AsyncIterator[Bridge]:
+        """A bridge that runs."""
+        async with self.opened(**changes) as (bridge, state):
+            self.bridge, self.state = bridge, state
+            task = asyncio.create_task(bridge.run())
             try:
-                yield self.bridge
-                assert not task.done() or task.result() is None
+                yield bridge
+                assert not task.done(), "the bridge ended"
             finally:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
@@ -121,12 +130,17 @@ class World:
 
 
 @asynccontextmanager
-async def world(directory: Path, *steps: sim.Step, **settings: Any) -> AsyncIterator[World]:
+async def world(
+    directory: Path, *steps: sim.Step, settings_of_hub: HubSettings | None = None, **settings: Any
+) -> AsyncIterator[World]:
     """Everything but a bridge. Sessions follow a script."""
     clis = directory / "cli"
     clis.mkdir(parents=True)
     cli = SimulatedCLI(steps or ECHO, directory=clis)
-    async with served_hub(directory / "hub", cli=cli) as served, TelegramServer(pace=None) as telegram:
+    async with (
+        served_hub(directory / "hub", cli=cli, settings=settings_of_hub) as served,
+        TelegramServer(pace=None) as telegram,
+    ):
         ann = telegram.user(id=1001, first_name="Ann")
         made = TelegramSettings(
             **{

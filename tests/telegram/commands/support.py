@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -71,6 +73,22 @@ class Bench:
         """A session without a Claude Code."""
         return await self.served.manager.expect(Options(cwd="/elsewhere"), title=title)
 
+    def in_a_terminal(self, conversation: str, prompt: str) -> None:
+        """Somebody talked to Claude Code in the project, without Handrail."""
+        cwd = self.project()
+        kept = self.served.directory.parent / "home" / ".claude" / "projects" / re.sub("[^A-Za-z0-9]", "-", cwd)
+        kept.mkdir(parents=True, exist_ok=True)
+        line = {
+            "type": "user",
+            "message": {"role": "user", "content": prompt},
+            "uuid": "u1",
+            "cwd": cwd,
+            "timestamp": "2026-01-01T10:00:00.000Z",
+            "sessionId": conversation,
+            "isSidechain": False,
+        }
+        (kept / f"{conversation}.jsonl").write_text(json.dumps(line) + "\n")
+
     def project(self, name: str = "shop") -> str:
         """A directory inside of the hub's roots."""
         directory = self.served.directory / name
@@ -108,8 +126,9 @@ class Talk:
     async def press_token(self, token: str, message_id: int = 0, by: User | None = None) -> str:
         press = await self.bench.state.read(lambda tables: tables.press(token))
         assert press is not None
-        assert self.bench.commands.toast(press) == ""
         talk = replace(self, user=by or self.user)
+        if toast := self.bench.commands.toast(press, talk.user):
+            return toast
         await self.bench.commands.pressed(talk.context(message_id), press)
         await self.deliver()
         return self.last.text.text
@@ -199,7 +218,9 @@ async def bench(
     cli_directory = directory / "cli"
     cli_directory.mkdir()
     cli = SimulatedCLI(steps or ECHO, directory=cli_directory)
-    async with served_hub(directory, cli=cli) as served:
+    home = directory / "home"
+    home.mkdir()
+    async with served_hub(directory, cli=cli, env={"HOME": str(home)}) as served:
         shop = served.directory / "shop"
         shop.mkdir()
         settings = TelegramSettings(token="1:T", users=users, projects=projects or {}, cwd=str(shop))

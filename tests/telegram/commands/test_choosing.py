@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,9 @@ from handrail.telegram.model import Place
 from handrail.telegram.state import Follow
 
 from .support import ANN, BOB, EVE, Bench, Talk, bench, flat, idle
+
+slow = pytest.mark.slow
+"""Many of them would take long together; the first ones tell whether anything works."""
 
 
 async def test_a_chat_goes_on_with_a_session_that_was_chosen(tmp_path: Path) -> None:
@@ -46,6 +50,26 @@ async def test_a_chat_goes_on_with_a_session_that_was_chosen(tmp_path: Path) -> 
         assert (await ann.chat()).session_id == started[0].id
 
 
+@slow
+async def test_a_session_of_a_terminal_is_gone_on_with(tmp_path: Path) -> None:
+    async with bench(tmp_path) as it:
+        ann, bob = it.chat(ANN), it.chat(BOB)
+        assert "There are no sessions of terminals" in await bob.write("/sessions terminal")
+        it.in_a_terminal("0b0b0b0b-0000-4000-8000-000000000001", "Write the tests")
+        await bob.write("/sessions")
+        await bob.press("Of terminals")
+        assert bob.buttons[0].startswith("Write the tests · …/projects/shop · ")
+        assert "needs the role owner" in await bob.press("Write the tests")
+        assert "This chat goes on with Write the tests" in await ann.write("/continue")
+        assert (await (await ann.session()).row()).cli_session_id == "0b0b0b0b-0000-4000-8000-000000000001"
+
+        it.in_a_terminal("0b0b0b0b-0000-4000-8000-000000000002", "And the docs")
+        await ann.write("/sessions terminal")
+        assert len(ann.buttons) == 1
+        assert "This chat goes on with And the docs" in await ann.press("And the docs")
+
+
+@slow
 async def test_other_sessions_are_watched(tmp_path: Path) -> None:
     async with bench(tmp_path) as it:
         ann = it.chat(ANN, Place(-100, 5))

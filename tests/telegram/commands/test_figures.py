@@ -5,17 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from handrail import Hub
+from handrail.remote.errors import HubUnreachable
 from handrail.server.hub import ClaudeStatus
 from handrail.store.base import UsageRow
 from handrail.telegram.commands.figures import by_model
+from handrail.telegram.commands.parsing import CommandLine
 from handrail.telegram.commands.words import age, directory, shortened
 from handrail.testing import simulated as sim
 
 from .support import ANN, BOB, EVE, bench, eventually, idle
 
+slow = pytest.mark.slow
+"""Many of them would take long together; the first ones tell whether anything works."""
+
 HOSTILE = "a\u202eb\x07 <b>&amp; `x` *y* \U0001f600" + "z" * 200
 
 
+@slow
 async def test_usage_is_a_small_table(tmp_path: Path) -> None:
     async with bench(tmp_path) as it:
         ann, eve = it.chat(ANN), it.chat(EVE)
@@ -49,6 +58,7 @@ def test_many_models_are_summed_up() -> None:
     assert len({len(line) for line in lines}) == 1
 
 
+@slow
 async def test_a_session_is_sent_as_a_file(tmp_path: Path) -> None:
     async with bench(tmp_path) as it:
         ann, eve = it.chat(ANN), it.chat(EVE)
@@ -88,6 +98,23 @@ async def test_health_says_what_is_wrong(tmp_path: Path) -> None:
         assert "Last trouble, 1 min ago: a<U+202E>b" in said
 
 
+async def test_a_hub_that_is_away_is_said_by_health_and_waited_for_by_others(tmp_path: Path) -> None:
+    async with bench(tmp_path) as it:
+        eve = it.chat(EVE)
+        away = Hub("http://127.0.0.1:9", "token", patience=0.0)
+        try:
+            context = replace(eve.context(1), hub=away)
+            await it.commands.run(context, CommandLine("health"))
+            await eve.deliver()
+            assert "✗ there is no hub at http://127.0.0.1:9" in eve.last.text.text
+            assert "Bridge" in eve.last.text.text
+            with pytest.raises(HubUnreachable):
+                await it.commands.run(replace(context, message_id=2), CommandLine("sessions"))
+        finally:
+            await away.close()
+
+
+@slow
 async def test_status_says_what_the_chat_is_about(tmp_path: Path) -> None:
     asks = sim.turn(sim.tool("Bash", {"command": "make"}, output="built"), "Built.")
     async with bench(tmp_path, asks) as it:

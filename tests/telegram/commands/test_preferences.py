@@ -20,7 +20,11 @@ PLANS = sim.turn(
     sim.tool("ExitPlanMode", {"plan": "1. Do it"}, output="The plan was approved.", suggestions=[]), "Carried out."
 )
 
+slow = pytest.mark.slow
+"""Many of them would take long together; the first ones tell whether anything works."""
 
+
+@slow
 async def test_models_and_modes_are_switched_at_once_and_for_the_next(tmp_path: Path) -> None:
     async with bench(tmp_path) as it:
         ann, bob = it.chat(ANN), it.chat(BOB)
@@ -84,6 +88,7 @@ async def test_plan_mode_holds_for_every_message_and_auto_leaves_it_unasked(tmp_
         assert await it.state.read(lambda tables: tables.noted(planmode_note(ann.place))) == str(ANN.id)
 
 
+@slow
 async def test_a_plan_is_for_a_person_where_plan_mode_is_not_auto(tmp_path: Path) -> None:
     async with bench(tmp_path, PLANS) as it:
         ann = it.chat(ANN)
@@ -103,6 +108,7 @@ async def test_a_plan_is_for_a_person_where_plan_mode_is_not_auto(tmp_path: Path
         assert b'"acceptEdits"' in (closed.answer or b"")
 
 
+@slow
 async def test_policies_and_budgets_hold_from_the_next_start_on(tmp_path: Path) -> None:
     async with bench(tmp_path, sim.loop_turns("Done.")) as it:
         ann = it.chat(ANN)
@@ -122,6 +128,7 @@ async def test_policies_and_budgets_hold_from_the_next_start_on(tmp_path: Path) 
         assert _flag(it, "--model") == "haiku"
 
 
+@slow
 async def test_a_session_that_has_cost_its_budget_asks(tmp_path: Path) -> None:
     async with bench(tmp_path, *[sim.turn("Done.", result={"total_cost_usd": cost}) for cost in (3.0, 6.0, 9.0)]) as it:
         ann = it.chat(ANN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,9 @@ from handrail.telegram.model import Place
 from handrail.testing import simulated as sim
 
 from .support import ANN, BOB, bench, eventually, idle
+
+slow = pytest.mark.slow
+"""Many of them would take long together; the first ones tell whether anything works."""
 
 WORKS = sim.turn("I begin.", sim.sleep(120))
 
@@ -62,6 +66,7 @@ async def test_one_command_that_comes_twice_is_carried_out_once(tmp_path: Path) 
         assert len(ann.shown) == 1
 
 
+@slow
 async def test_sessions_are_interrupted_and_stopped(tmp_path: Path) -> None:
     async with bench(tmp_path, WORKS, WORKS) as it:
         ann, bob = it.chat(ANN), it.chat(BOB)
@@ -87,6 +92,7 @@ async def test_sessions_are_interrupted_and_stopped(tmp_path: Path) -> None:
         assert ann.last.buttons == ()
 
 
+@slow
 async def test_what_waits_is_listed_and_taken_back(tmp_path: Path) -> None:
     async with bench(tmp_path, WORKS) as it:
         ann = it.chat(ANN)
@@ -107,6 +113,7 @@ async def test_what_waits_is_listed_and_taken_back(tmp_path: Path) -> None:
         assert "Nothing waits." in await ann.write("/queue")
 
 
+@slow
 async def test_commands_of_claude_code_are_passed_on(tmp_path: Path) -> None:
     async with bench(tmp_path) as it:
         ann = it.chat(ANN)

@@ -16,9 +16,13 @@ from handrail.telegram.commands.parsing import CommandLine, command_line
 from handrail.telegram.commands.table import TABLE
 from handrail.telegram.model import Place, Press, SentMessage
 
-from .support import ANN, EVE, bench
+from .support import ANN, EVE, bench, flat
+
+slow = pytest.mark.slow
+"""Many of them would take long together; the first ones tell whether anything works."""
 
 ROOT = Path(__file__).parents[3]
+HOSTILE = ("", "x", "@", "@a/../b", "/etc/passwd", "off off", "00000000 x", "\u202e\x00\ufdd0", "'" * 40, "🙂" * 3000)
 
 
 def generator() -> ModuleType:
@@ -65,11 +69,26 @@ async def test_help_shows_what_somebody_may_use(tmp_path: Path) -> None:
         assert "Files cannot be sent here" in await ann.write("/file get README")
 
 
+@slow
+async def test_whatever_is_written_behind_a_command_gets_an_answer_that_telegram_takes(tmp_path: Path) -> None:
+    async with bench(tmp_path) as it:
+        ann = it.chat(ANN)
+        for command in TABLE:
+            for arguments in HOSTILE:
+                known = len(ann.shown)
+                said = await ann.write(f"/{command.name} {arguments}")
+                if len(ann.shown) > known:
+                    assert said.strip()
+                    assert ann.last.text.length <= 4096
+                    assert all(len(button.token) <= 64 and button.text.strip() for button in flat(ann.last))
+        assert len(ann.shown) > len(TABLE)
+
+
 async def test_replies_and_buttons_of_no_command_do_nothing(tmp_path: Path) -> None:
     async with bench(tmp_path) as it:
         ann = it.chat(ANN)
         unknown = Press(action="command:gone", place=ann.place)
-        assert it.commands.toast(unknown) == "This button does nothing any more"
+        assert it.commands.toast(unknown, ANN) == "This button does nothing any more"
         await it.commands.pressed(ann.context(1), unknown)
         sent = SentMessage(key="k", place=ann.place, purpose="command:gone:x")
         assert not await it.commands.replied(ann.context(2), sent, "hello")
@@ -77,6 +96,7 @@ async def test_replies_and_buttons_of_no_command_do_nothing(tmp_path: Path) -> N
         assert ann.shown == {}
 
 
+@slow
 async def test_a_command_may_ask_for_a_reply(tmp_path: Path) -> None:
     heard: list[tuple[str, str]] = []
 

@@ -30,6 +30,8 @@ QUICK = Pace(
     light_seconds=0,
     edit_seconds=0,
     group_edit_seconds=0,
+    retry_seconds=0.01,
+    longest_retry_seconds=0.05,
 )
 """As fast as it goes, for tests that are about something else."""
 

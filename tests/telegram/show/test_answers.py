@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from handrail.events.resume import find_resume_token
 from handrail.telegram.show.answers import answer, answer_file
 from handrail.telegram.text.rich import RichText
-from tests.telegram.text.support import check, looks
+from tests.telegram.text.support import check, check_sendable, looks
 
 from .support import CWD, RESUME, Story
 
@@ -20,7 +20,7 @@ def answered(text: str, story: Story | None = None, **given: object) -> list[Ric
     story = story or Story()
     parts = answer(story.ends(text), story.view, **given)  # type: ignore[arg-type]
     for part in parts:
-        check(part, longest=4096, most_entities=100)
+        check_sendable(part)
     return parts
 
 
@@ -155,7 +155,7 @@ def test_hostile_answers(hostile: str) -> None:
     ),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_answer_fits(pieces: list[str], ok: bool) -> None:
     story = Story()
     parts = answer(story.ends("".join(pieces), ok=ok, error=None if ok else "x"), story.view)

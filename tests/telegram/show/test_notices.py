@@ -12,9 +12,10 @@ from handrail.events.model import Completed, ProcessExited, RateLimit
 from handrail.events.recording import events_of_recording
 from handrail.events.reduce import reduce
 from handrail.events.view import PromptItem, SessionView
+from handrail.remote.errors import HubError, HubUnreachable
 from handrail.telegram.show.notices import exited, explained, run_notice, undone
 from tests.events.support import RECORDINGS, lines_of
-from tests.telegram.text.support import check
+from tests.telegram.text.support import check, looks
 
 NOON = time.mktime((2026, 5, 4, 12, 0, 0, 0, 0, -1))
 
@@ -127,6 +128,8 @@ def test_every_recorded_failure_is_told(path: object) -> None:
         (errors.SessionNotFound("there is no session 'x'"), "/sessions"),
         (errors.HostAway("box is away"), "What runs there goes on."),
         (errors.SessionLimit("4 of 4 sessions run"), "/stop"),
+        (HubUnreachable("there is no hub"), "handrail serve"),
+        (HubError("this needs the role owner", code="role_needed", status=403), "Somebody with that role"),
         (errors.HandrailError("odd"), "✗ Odd"),
     ],
 )
@@ -134,6 +137,13 @@ def test_our_own_errors(error: errors.HandrailError, todo: str) -> None:
     rich = explained(error)
     check(rich)
     assert todo in rich.text
+
+
+def test_only_the_first_sentence_stands_out() -> None:
+    rich = explained(errors.HandrailError("it is away. What runs there goes on\nas before"))
+    assert rich.text == "✗ It is away. What runs there goes on\nas before"
+    assert looks(rich) == [("bold", "✗ It is away.")]
+    assert looks(explained(errors.HandrailError("x" * 500))) == [("bold", "✗")]
 
 
 def test_a_process_that_is_gone() -> None:

@@ -80,9 +80,13 @@ async def test_equal_content_is_nothing_to_do(state: BridgeState) -> None:
     await state.write(want("m", text("hello", sound=True, reply_to=9)))
     assert await heads(state) == []
 
-    await state.write(want("m", "other"))
+
+async def test_what_may_have_been_changed_is_changed_back(state: BridgeState) -> None:
     await state.write(want("m", "hello"))
-    assert await heads(state) == []
+    await deliver(state, "m", 1)
+    await state.write(want("m", "an edit that Telegram took, but never answered"))
+    await state.write(want("m", "hello"))
+    assert (await delivery(state, "m")).step == "edit"
 
 
 async def test_what_was_never_sent_and_is_not_wanted_any_more_is_nothing_to_do(state: BridgeState) -> None:
@@ -100,6 +104,19 @@ async def test_what_is_wanted_while_it_is_sent_is_an_edit_next(state: BridgeStat
 
     then = await delivery(state, "m")
     assert (then.step, then.message_id, then.content) == ("edit", 5, text("two"))
+
+
+async def test_a_message_is_known_as_it_stands_in_the_chat(state: BridgeState) -> None:
+    await state.write(want("m", "one"))
+    await deliver(state, "m", 5)
+    await state.write(want("m", "two"))
+    for found in await state.read(lambda t: (t.sent("m"), t.message_at(ANN.chat, 5), *t.of_session(""))):
+        assert found is not None
+        assert found.content == text("one")
+    await deliver(state, "m", 5)
+    found = await state.read(lambda t: t.sent("m"))
+    assert found is not None
+    assert found.content == text("two")
 
 
 async def test_the_order_is_that_of_wanting_and_what_waits_keeps_its_turn(state: BridgeState) -> None:

@@ -13,7 +13,8 @@ from handrail.telegram.text.markdown import from_markdown
 from handrail.telegram.text.rich import EMPTY, Entity, EntityKind, RichText, bold, joined, plain, pre, utf16_length
 from handrail.telegram.text.splitting import beginning, left_out, shortened, split
 
-from .support import check, covered
+from .support import check, check_sendable, covered
+from .test_markdown import MARKED
 
 
 def texts(parts: list[RichText]) -> list[str]:
@@ -99,6 +100,14 @@ def test_a_megabyte_takes_no_second() -> None:
     assert sum(len(part.entities) for part in parts) == len(entities)
 
 
+@pytest.mark.parametrize("nothing", [" " * 500_000, "\n" * 500_000, " \n" * 250_000, "\u3000" * 500_000])
+def test_much_white_space_takes_no_second(nothing: str) -> None:
+    began = time.process_time()
+    parts = split(plain(f"a{nothing}b{nothing}"))
+    assert time.process_time() - began < 1
+    assert [part.strip() for part in texts(parts)] == ["a", "b"]
+
+
 def test_shortened() -> None:
     rich = joined(["say ", bold("many words"), " here"])
     assert shortened(rich, 40) == rich
@@ -143,7 +152,7 @@ def _whole_characters(text: str, entities: list[Entity]) -> RichText:
 
 
 @given(rich_texts(), st.integers(4, 60), st.integers(1, 5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_nothing_but_white_space_is_lost(rich: RichText, limit: int, most: int) -> None:
     parts = split(rich, limit, most)
     for part in parts:
@@ -154,13 +163,29 @@ def test_nothing_but_white_space_is_lost(rich: RichText, limit: int, most: int) 
 
 
 @given(rich_texts(), st.integers(2, 80))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_is_shortened_fits(rich: RichText, limit: int) -> None:
     short = shortened(rich, limit)
     check(short, longest=limit)
     assert short == rich or short.text.endswith("…")
     assert rich.text.startswith(beginning(rich, limit).text) or not rich.text.strip() or rich.text[:1].isspace()
     check(left_out(rich, limit + 40), longest=limit + 40)
+
+
+@given(MARKED, st.integers(20, 200))
+@settings(max_examples=60, deadline=None)
+def test_telegram_takes_every_part_as_it_is(source: str, limit: int) -> None:
+    for part in split(from_markdown(source), limit):
+        check_sendable(part)
+
+
+def test_links_take_room() -> None:
+    rich = from_markdown(" ".join(f"[{number}](https://a.example/{'x' * 900}/{number})" for number in range(20)))
+    parts = split(rich)
+    assert len(parts) > 1
+    for part in parts:
+        check_sendable(part)
+    assert sum(len(part.entities) for part in parts) == 20
 
 
 def _seen(parts: list[RichText]) -> list[tuple[str, frozenset[str]]]:

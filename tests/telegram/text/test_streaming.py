@@ -50,9 +50,9 @@ Done.
         ("* item\n* **bold", "• item\n• bold", [("bold", "bold")]),
         ("so:\n\n```", "so:", []),
         ("so:\n\n```py", "so:", []),
-        ("so:\n\n```py\nx", "so:\n\nx", [("pre", "x")]),
-        ("so:\n\n```py\nx **y `z\n``", "so:\n\nx **y `z", [("pre", "x **y `z")]),
-        ("```\nx\n```\nand **more", "x\n\nand more", [("pre", "x"), ("bold", "more")]),
+        ("so:\n\n```py\nx", "so:\nx", [("pre", "x")]),
+        ("so:\n\n```py\nx **y `z\n``", "so:\nx **y `z", [("pre", "x **y `z")]),
+        ("```\nx\n```\nand **more", "x\nand more", [("pre", "x"), ("bold", "more")]),
         ("words\n-", "words", []),
         ("words\n==", "words", []),
         ("**done**\n\nand *on", "done\n\nand on", [("bold", "done"), ("italic", "on")]),
@@ -103,19 +103,19 @@ def test_a_megabyte_is_quick() -> None:
 
 
 @given(MARKED)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_beginning_is_valid(source: str) -> None:
     check(from_unfinished(source))
 
 
 @given(MARKED, st.integers(1, 60))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_end_is_valid(source: str, characters: int) -> None:
     check(from_unfinished(last_part(source, characters)))
 
 
 @given(st.text(alphabet="ab *`~[]()\n", max_size=60))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_no_word_is_lost(source: str) -> None:
     """But for the address of a link that is not there yet."""
     closed = closed_for_now(source)

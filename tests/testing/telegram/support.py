@@ -47,7 +47,7 @@ async def raw_bot(**options: Any) -> AsyncIterator[tuple[RawBot, User, Chat]]:
     """A server, somebody, and their private chat with the bot."""
     async with (
         TelegramServer(**options) as server,
-        httpx2.AsyncClient(timeout=30, trust_env=False) as client,
+        httpx2.AsyncClient(timeout=30, trust_env=False, verify=False) as client,
     ):
         ann = server.user(id=1001, first_name="Ann")
         yield RawBot(server, client), ann, ann.private_chat()

@@ -50,6 +50,16 @@ async def test_a_delay_and_no_more_faults() -> None:
         await bot.call("getMe")
 
 
+async def test_a_server_that_is_away_for_a_while() -> None:
+    async with raw_bot() as (bot, _, chat):
+        async with bot.server.unreachable():
+            with pytest.raises(httpx2.ConnectError):
+                await bot.say(chat, "hello")
+            await chat.send("meanwhile")
+        [update] = await bot.call("getUpdates")
+        assert update["message"]["text"] == "meanwhile"
+
+
 async def test_a_download_that_breaks() -> None:
     async with raw_bot() as (bot, _, chat):
         sent = await chat.send_document(b"data")

@@ -27,11 +27,13 @@ async def test_in_groups_a_bot_hears_what_is_meant_for_it() -> None:
         said = group.message(own["message_id"])
         await group.send("just talking", by=ann)
         await group.send("/new fix it", by=ann)
+        await group.send("/new@another_bot fix it", by=ann)
+        await group.send("/stop@handrail_test_bot", by=ann)
         await group.send("hey @handrail_test_bot, look", by=ann)
         await group.send("indeed", by=ann, reply_to=said)
         assert [message["text"] for message in await heard(bot)] == [
             "/new fix it",
-            "hey @handrail_test_bot, look",
+            "/stop@handrail_test_bot",
             "indeed",
         ]
         admin = bot.server.group(id=-1002, title="Ops", members=[ann], bot_is_admin=True)
@@ -83,7 +85,7 @@ async def test_message_ids_are_counted_as_in_telegram() -> None:
         bob = bot.server.user(id=1002, first_name="Bob").private_chat()
         group = bot.server.group(id=-1001, title="Team", members=[ann])
         ids = [(await place.send("x", by=ann)).id for place in (chat, bob, group, chat, group)]
-        assert ids == [1, 2, 1, 3, 2]
+        assert ids == [1, 2, 2, 3, 3]
 
 
 async def test_buttons() -> None:
@@ -126,7 +128,7 @@ async def test_people_edit_reply_quote_and_send_albums() -> None:
         await chat.send_album([png(), ("notes.txt", b"notes")], caption="both")
         replied, edited, photo, document = await bot.call("getUpdates")
         assert replied["message"]["reply_to_message"]["entities"][0]["type"] == "bold"
-        assert replied["message"]["quote"]["text"] == "long"
+        assert replied["message"]["quote"] == {"text": "long", "position": 2}
         assert edited["edited_message"]["text"] == "why so?"
         assert (photo["message"]["caption"], document["message"]["document"]["file_name"]) == ("both", "notes.txt")
         assert photo["message"]["media_group_id"] == document["message"]["media_group_id"]

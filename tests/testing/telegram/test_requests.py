@@ -29,7 +29,7 @@ def multipart(values: dict[str, str], boundary: str = "b-0-u") -> bytes:
     return ("".join(parts) + f"--{boundary}--\r\n").encode()
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.dictionaries(names, texts))
 def test_forms_and_json_say_the_same(values: dict[str, str]) -> None:
     assert parameters_of(json.dumps(values).encode(), "application/json").values == values
@@ -37,7 +37,7 @@ def test_forms_and_json_say_the_same(values: dict[str, str]) -> None:
     assert parameters_of(multipart(values), 'multipart/form-data; boundary="b-0-u"').values == values
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.binary().filter(lambda data: b"--b-0-u" not in data))
 def test_files_arrive_as_they_are(data: bytes) -> None:
     head = b'--b-0-u\r\nContent-Disposition: form-data; name="document"; filename="a.bin"\r\n\r\n'

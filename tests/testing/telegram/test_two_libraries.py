@@ -48,7 +48,7 @@ async def test_a_conversation_with_buttons(open_client: OpenClient) -> None:
         await bot.edit(chat.id, asked, "Run pytest? Approved by Ann.")
         [message] = chat.bot_messages
         assert (message.text, message.is_edited, message.buttons) == ("Run pytest? Approved by Ann.", True, [])
-        with pytest.raises(Refused, match="^BadRequest: message is not modified"):
+        with pytest.raises(Refused, match=r"^BadRequest: message is not modified"):
             await bot.edit(chat.id, asked, "Run pytest? Approved by Ann.")
 
         answered = await bot.send(chat.id, "All green.", reply_to=chat.messages[0].id)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from handrail.cli.checkup.finding import Finding, attention, broken, good
 from handrail.cli.checkup.surroundings import Surroundings
 from handrail.cli.commands.wording import from_home
 from handrail.config.bot_token import BotToken, find_token
 from handrail.errors import ConfigError
+from handrail.server.auth.addresses import stays_here
 
 __all__ = ["check_telegram", "reached"]
 
@@ -42,10 +44,17 @@ def _wrong(around: Surroundings, token: BotToken | None) -> Iterator[Finding]:
         yield broken(AREA, "there is the token of a bot, and nobody may use it: it does not run", SETUP)
     if token is not None and token.others_can_read:
         yield attention(AREA, f"other users can read {from_home(token.origin)}", f"chmod 600 {token.origin}")
+    if token is not None and _travels_in_the_open(telegram.api_url):
+        yield attention(AREA, f"the token travels unencrypted to {telegram.api_url}", "use https, or a server here")
     if telegram.webhook_url and not telegram.webhook_listen:
         yield broken(
             AREA, "telegram.webhook_url needs telegram.webhook_listen", "handrail config set telegram.webhook_listen …"
         )
+
+
+def _travels_in_the_open(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "http" and not stays_here(parts.hostname or "")
 
 
 def _in_order(around: Surroundings) -> Finding:

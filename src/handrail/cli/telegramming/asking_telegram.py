@@ -12,6 +12,7 @@ import msgspec
 
 from handrail.cli.telegramming.pairing import Pairing, Person
 from handrail.errors import HandrailError
+from handrail.remote.pauses import Pauses
 from handrail.telegram.bot import BotUser, TelegramBot
 from handrail.telegram.bot_errors import BotError, Conflict, Unreachable
 from handrail.telegram.incoming import Update
@@ -22,7 +23,6 @@ __all__ = ["NobodyCame", "bot_of", "paired", "tell"]
 
 POLL: Final = 20.0
 """How long Telegram may wait for news before it says that there is none."""
-RETRY: Final = 2.0
 
 Say: TypeAlias = Callable[[str], None]
 Keep: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
@@ -90,6 +90,7 @@ class _Waiting:
         self._known = known
         self._offset = 0
         self._complained = False
+        self._pauses = Pauses(first=0.5, longest=5.0)
 
     async def look(self, seconds: float) -> Person | None:
         """Who sent the code meanwhile, if anybody did."""
@@ -99,9 +100,10 @@ class _Waiting:
             if not self._complained:
                 self._warn(f"{error}; trying again")
             self._complained = True
-            await asyncio.sleep(RETRY)
+            await asyncio.sleep(self._pauses.next())
             return None
         self._complained = False
+        self._pauses.begin_anew()
         people = [await self._seen(raw) for raw in found]
         came = next((person for person in people if person is not None), None)
         if came is not None:

@@ -19,13 +19,11 @@ from handrail.telegram.lease import BotInUse
 
 __all__ = ["is_paused", "paused"]
 
-PATIENCE: Final = 10.0
-"""How long the bridge may take to let go."""
 LOOK_AGAIN: Final = 0.1
 
 
 @contextmanager
-def paused(places: Places, bot_id: int, *, patience: float = PATIENCE) -> Iterator[None]:
+def paused(places: Places, bot_id: int, *, patience: float) -> Iterator[None]:
     """Speak for the bot meanwhile. Raises `BotInUse` if whoever does now does not let go of it."""
     path = _path(places, bot_id)
     private_directory(os.path.dirname(path))

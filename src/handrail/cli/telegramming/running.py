@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from handrail.cli.commands.failures import ExitCode
 from handrail.cli.hosting.telling import Say, Telling
@@ -18,7 +19,7 @@ from handrail.cli.telegramming.service import OpenHub, TelegramService
 from handrail.cli.telegramming.settings import telegram_settings
 from handrail.cli.telegramming.wanted import WantedBridge
 from handrail.config import load_config
-from handrail.errors import ConfigError
+from handrail.errors import ConfigError, HandrailError
 from handrail.places import Places
 from handrail.remote.errors import HubError
 from handrail.remote.hub import Hub
@@ -27,6 +28,9 @@ from handrail.telegram.bot_errors import TokenInvalid
 from handrail.telegram.lease import BotInUse
 
 __all__ = ["bridged", "start"]
+
+REFUSALS: Final = frozenset({"not_authenticated", "role_needed", "no_hub", "wrong_host"})
+"""What a hub says that does not want us."""
 
 
 def start() -> int:
@@ -48,7 +52,7 @@ async def _alone(places: Places, say: Say) -> int:
         _way_to_the_hub(places),
         places,
         say,
-        fatal=(TokenInvalid, BotInUse, HubError),
+        is_fatal=_needs_a_person,
     )
     loop = asyncio.get_running_loop()
     serving = loop.create_task(service.run())
@@ -63,6 +67,16 @@ async def _alone(places: Places, say: Say) -> int:
         for task in (serving, stopped):
             task.cancel()
         await asyncio.gather(serving, stopped, return_exceptions=True)
+
+
+def _needs_a_person(error: HandrailError) -> bool:
+    """Whether trying again is no use."""
+    match error:
+        case TokenInvalid() | BotInUse():
+            return True
+        case HubError(code=code):
+            return code in REFUSALS
+    return False
 
 
 def _way_to_the_hub(places: Places) -> OpenHub:

@@ -6,6 +6,8 @@ Whatever goes wrong with Telegram is said, and ends nothing else: the hub works 
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
@@ -34,6 +36,8 @@ logger = logging.getLogger("handrail.telegram")
 
 LONGEST_PAUSE: Final = 60.0
 BOT_IN_USE: Final = 15.0
+HELD: Final = 60.0
+"""How long it must have worked before a failure counts as a first one."""
 NOISY: Final = ("httpx", "httpx2", "telegram")
 """Who logs each request, which nobody asked about."""
 
@@ -42,15 +46,17 @@ OpenHub = Callable[[], AbstractAsyncContextManager[Hub]]
 
 @dataclass
 class TelegramService:
-    """The bridge of one machine. Errors that are `fatal` are raised; all others are said, and it is tried again."""
+    """The bridge of one machine. Errors that are fatal are raised; all others are said, and it is tried again."""
 
     wanted: WantedBridge
     open_hub: OpenHub
     places: Places
     say: Say
-    fatal: tuple[type[HandrailError], ...] = ()
+    is_fatal: Callable[[HandrailError], bool] = lambda error: False
     _pauses: Pauses = field(default_factory=lambda: Pauses(first=1.0, longest=LONGEST_PAUSE))
     _said: str = ""
+    _is_on: bool = False
+    _on_since: float = 0.0
 
     async def run(self) -> None:
         """Until cancelled. Raises what is fatal."""
@@ -59,6 +65,7 @@ class TelegramService:
         while True:
             settings = self._read()
             if settings is None:
+                self._say_why_it_is_off()
                 await self.wanted.changed()
                 continue
             within = await self._served(settings)
@@ -70,32 +77,48 @@ class TelegramService:
         try:
             return self.wanted.read()
         except ConfigError as error:
-            if isinstance(error, self.fatal):
-                raise
             self._complain(FAILED, f"Telegram is off: {error}")
             return None
+
+    def _say_why_it_is_off(self) -> None:
+        if self._is_on:
+            rests = "rests while somebody is let in" if self.wanted.is_paused else "is off: the settings say so"
+            self.say(QUIET, f"Telegram {rests}")
+        self._is_on = False
 
     async def _served(self, settings: TelegramSettings) -> float | None:
         """Serve until the settings are others, or until it fails: then how long to wait before it is tried again."""
         try:
             await self._serve(settings)
-        except self.fatal:
-            raise
-        except TokenInvalid as error:
-            self._complain(FAILED, f"Telegram is off: {error}")
-            await self.wanted.changed()
-            return None
-        except BotInUse as error:
-            self._complain(NEEDS_YOU, f"Telegram: {error}")
-            return BOT_IN_USE
         except HandrailError as error:
-            self._complain(NEEDS_YOU, f"Telegram: {error}; trying again")
-            return self._pauses.next()
+            if self.is_fatal(error):
+                raise
+            return self._until_tried_again(error)
         except Exception as error:  # a mistake in the bridge must not end the hub, nor itself for good
             logger.exception("the Telegram bridge failed")
+            pause = self._next_pause()
             self._complain(FAILED, f"the Telegram bridge failed ({_in_words(error)}): trying again; the log says more")
-            return self._pauses.next()
+            return pause
         return None
+
+    def _until_tried_again(self, error: HandrailError) -> float:
+        """Say what is wrong; returns how long to wait, unless the settings change before."""
+        pause = self._next_pause()
+        match error:
+            case TokenInvalid():
+                self._complain(FAILED, f"Telegram is off: {error}")
+                return math.inf
+            case BotInUse():
+                self._complain(NEEDS_YOU, f"Telegram is off for now: {error}")
+                return BOT_IN_USE
+        self._complain(NEEDS_YOU, f"Telegram is off for now: {error}; trying again")
+        return pause
+
+    def _next_pause(self) -> float:
+        """Ever longer, if it does not even hold for a while."""
+        if self._is_on and time.monotonic() - self._on_since > HELD:
+            self._pauses.begin_anew()
+        return self._pauses.next()
 
     async def _serve(self, settings: TelegramSettings) -> None:
         # Slow to import, and only needed where Telegram is on.
@@ -116,8 +139,7 @@ class TelegramService:
             await both(bridge.run(), self._keep_up(bridge, settings))
 
     def _announce(self, me: BotUser, settings: TelegramSettings) -> None:
-        self._pauses.begin_anew()
-        self._said = ""
+        self._said, self._is_on, self._on_since = "", True, time.monotonic()
         self.say(DONE, f"Telegram is on: @{me.username}, for {_people(settings)}")
 
     async def _keep_up(self, bridge: Bridge, settings: TelegramSettings) -> None:
@@ -127,23 +149,19 @@ class TelegramService:
             try:
                 wanted = self.wanted.read()
             except ConfigError as error:
-                self._complain(FAILED, f"Telegram goes on as before: {error}")
+                self.say(FAILED, f"Telegram goes on as before: {error}")
                 continue
-            if wanted is None:
-                rests = "rests while somebody is let in" if self.wanted.is_paused else "is off: the settings say so"
-                self.say(QUIET, f"Telegram {rests}")
-                return
-            if not bridge.take(wanted):
+            if wanted is None or not bridge.take(wanted):
                 return
             if wanted != settings:
                 self.say(DONE, f"Telegram goes on with the new settings, for {_people(wanted)}")
-            settings, self._said = wanted, ""
+            settings = wanted
 
     def _complain(self, colour: str, words: str) -> None:
         """Say it, unless it was the last thing that was said."""
         if words != self._said:
             self.say(colour, words)
-        self._said = words
+        self._said, self._is_on = words, False
 
 
 async def _check_acting(hub: Hub) -> None:

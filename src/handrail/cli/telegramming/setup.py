@@ -43,6 +43,8 @@ ROLES: Final[Mapping[Role, str]] = {
 }
 TRIES: Final = 3
 PATIENCE: Final = 600.0
+LETTING_GO: Final = 10.0
+"""How long a bridge that runs here may take to let go of the bot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +140,7 @@ class Setup:
         if self._given.user is not None:
             return Person(self._given.user, self._given.name or self._known_name(self._given.user))
         try:
-            with paused(self._places, bot.id):
+            with paused(self._places, bot.id, patience=LETTING_GO):
                 return self._paired(token, bot)
         except Conflict as error:
             raise HandrailError(

@@ -44,15 +44,15 @@ def title(asked: Asked) -> str:
         return TITLES[description.kind]
     if not description.tool or description.kind != "permission":
         return in_short(description.title)
-    tool = _tool(description.tool)
-    named = line(description.title)
-    return in_short(named if named.startswith(tool) else f"{tool} · {named}")
+    tool, named = _tool(description.tool), in_short(description.title)
+    return named if named.startswith(tool) else f"{tool} · {named}"
 
 
 def _tool(name: str) -> str:
     """A tool's name; for an MCP server's tool, whose it is."""
     server, separator, tool = name.removeprefix("mcp__").partition("__")
-    return line(f"{server} · {tool}" if name.startswith("mcp__") and separator else name)
+    is_of_server = name.startswith("mcp__") and separator
+    return f"{in_short(server, 60)} · {in_short(tool, 80)}" if is_of_server else in_short(name, 80)
 
 
 def heading(asked: Asked, about: AskedIn, *, sign: str = "⏸", lead: str = "Needs you") -> RichText:

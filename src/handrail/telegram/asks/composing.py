@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from handrail.rendering.amounts import count, size
 from handrail.telegram.asks.deck import Deck
-from handrail.telegram.asks.fitting import LIMIT, folded, has_room_for, paragraphs, shared_out, with_few_entities
+from handrail.telegram.asks.fitting import folded, has_room_for, paragraphs, shared_out, with_few_entities
 from handrail.telegram.asks.words import in_short
 from handrail.telegram.model import Attachment, Content
 from handrail.telegram.text.rich import EMPTY, RichText, bold, italic, plain
@@ -24,6 +24,8 @@ PART = 3900
 """Leaves room for a line that says which part it is."""
 LARGEST_FILE = 45 * 1024 * 1024
 """Telegram takes 50 MB from bots."""
+SHORTENED = 3000
+"""What is shortened anyway need not fill the screen twice."""
 MOST_AROUND = 1200
 MOST_LISTED = 800
 MOST_NOTES = 600
@@ -103,7 +105,7 @@ def _shortened(draught: Draught, deck: Deck, pointer: str) -> RichText:
     ]
     taken = paragraphs([*before, *behind]).length
     what = [block for block in draught.what if block]
-    room = LIMIT - taken - 2 * (len(what) + 1)
+    room = SHORTENED - taken - 2 * (len(what) + 1)
     return with_few_entities(paragraphs([*before, *_fitted(what, room), *behind]))
 
 

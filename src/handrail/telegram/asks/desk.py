@@ -28,7 +28,16 @@ from handrail.telegram.asks.refusals import refusal
 from handrail.telegram.asks.replies import EDITS, prompt, simple_answer
 from handrail.telegram.asks.showing import Draft, draft_of, fields_in, key_of, questions_in, whole_request
 from handrail.telegram.asks.toasts import OWNERS_ONLY, Toast, needs_more_than, toast_for
-from handrail.telegram.asks.wanting import Known, draft_key, known_of, places_of, want_ask, want_beside
+from handrail.telegram.asks.wanting import (
+    Known,
+    digest_key,
+    draft_key,
+    known_of,
+    place_in,
+    places_of,
+    want_ask,
+    want_beside,
+)
 from handrail.telegram.asks.words import sentence
 from handrail.telegram.model import GONE, Content, Place, Press, Role, SentMessage, User
 from handrail.telegram.state import BridgeState, Tables
@@ -144,7 +153,7 @@ class AskDesk:
         placed = msgspec.structs.replace(content, reply_to=own.message_id)
         key = want_beside(tables, known.about, press.ask_id, press.place, name, placed, purpose=purpose)
         if purpose:
-            tables.note(f"ask:digest:{key}", press.digest)
+            tables.note(digest_key(key), press.digest)
 
     async def _step(self, press: Press) -> None:
         if press.data.get("do") == "dismiss":
@@ -180,7 +189,8 @@ class AskDesk:
 
     async def replied(self, message: SentMessage, text: str, user: User, hub: Hub, *, message_id: int) -> bool:
         """Take a reply to a message of an ask. False: it answers nothing, so it may be meant for the session."""
-        known, digest = await self._state.read(lambda tables: _shown_by(tables, message))
+        place = place_in(message.key, message.session_id, message.ask_id) or message.place
+        known, digest = await self._state.read(lambda tables: _shown_by(tables, message, place))
         is_prompt = ":prompt:" in message.key
         if known is None or not message.purpose or not text.strip() or (known.is_over and not is_prompt):
             return False
@@ -188,7 +198,7 @@ class AskDesk:
             message.session_id,
             message.ask_id,
             digest,
-            message.place,
+            place,
             resume=known.resumes,
             answering=f"m{message_id}",
             reply_to=message_id,
@@ -295,10 +305,10 @@ def _whole_answer(asked: Asked, text: str) -> Answers | None:
     return None
 
 
-def _shown_by(tables: Tables, message: SentMessage) -> tuple[Known | None, str]:
+def _shown_by(tables: Tables, message: SentMessage, place: Place) -> tuple[Known | None, str]:
     """What is known of the ask of a message, and the digest of what that message showed."""
-    known = known_of(tables, message.session_id, message.ask_id, message.place)
-    noted = tables.noted(f"ask:digest:{message.key}")
+    known = known_of(tables, message.session_id, message.ask_id, place)
+    noted = tables.noted(digest_key(message.key))
     buttons = (button for row in message.content.buttons for button in row)
     presses = (tables.press(button.token) for button in buttons)
     on_buttons = next((press.digest for press in presses if press is not None), "")
@@ -307,10 +317,10 @@ def _shown_by(tables: Tables, message: SentMessage) -> tuple[Known | None, str]:
 
 def _dismiss(tables: Tables, key: str) -> None:
     message = tables.sent(key)
-    if message is not None:
-        about = AskedIn(message.session_id)
-        own = key_of(message.session_id, message.ask_id, message.place)
-        want_beside(tables, about, message.ask_id, message.place, key.removeprefix(f"{own}:"), GONE)
+    place = place_in(key, message.session_id, message.ask_id) if message is not None else None
+    if message is not None and place is not None:
+        own = key_of(message.session_id, message.ask_id, place)
+        want_beside(tables, AskedIn(message.session_id), message.ask_id, place, key.removeprefix(f"{own}:"), GONE)
 
 
 def _want_edited(tables: Tables, asked: Asked, target: _Target, purpose: str, text: str) -> None:

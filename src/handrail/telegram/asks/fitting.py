@@ -8,6 +8,7 @@ import msgspec
 
 from handrail.rendering.amounts import count
 from handrail.telegram.text.rich import Entity, RichText, italic, plain, utf16_length
+from handrail.telegram.text.units import Units
 
 __all__ = [
     "LIMIT",
@@ -16,7 +17,6 @@ __all__ = [
     "has_room_for",
     "paragraphs",
     "shared_out",
-    "sliced",
     "with_few_entities",
 ]
 
@@ -75,17 +75,14 @@ def folded(rich: RichText, room: int) -> RichText:
     """The text if it fits; else its beginning and its end, and between them how much is not there."""
     if rich.length <= room:
         return rich
-    units = rich.text.encode("utf-16-le", "surrogatepass")
-    mark = _mark(len(units) // 2, rich.text.count("\n"))  # as long as it can become: the true one counts less
-    for_both = max(0, room - mark.length)
-    head_end = _before_cut(units, for_both - for_both // 3)
-    tail_start = _after_cut(units, for_both // 3)
-    left_out = _text(units, head_end, tail_start)
-    return (
-        sliced(rich, 0, head_end)
-        + _mark(utf16_length(left_out), left_out.count("\n"))
-        + sliced(rich, tail_start, len(units) // 2)
-    )
+    units = Units(rich.text)
+    longest_mark = _mark(units.length, rich.text.count("\n"))  # what is left out is less than everything
+    for_both = max(0, room - longest_mark.length)
+    head_end = _end_of_head(units, for_both - for_both // 3)
+    tail_start = _start_of_tail(units, for_both // 3)
+    left_out = units.slice(head_end, tail_start)
+    mark = _mark(tail_start - head_end, left_out.count("\n"))
+    return _sliced(rich, units, 0, head_end) + mark + _sliced(rich, units, tail_start, units.length)
 
 
 def _mark(characters: int, lines: int) -> RichText:
@@ -93,39 +90,30 @@ def _mark(characters: int, lines: int) -> RichText:
     return plain("\n") + italic(f"⋯ {amount} left out here ⋯") + "\n"
 
 
-def _before_cut(units: bytes, most: int) -> int:
-    """Where the beginning ends: behind a line if one ends near, never inside a character."""
-    end = most - (1 if _is_second_half(units, most) else 0)
-    line_end = _text(units, 0, end).rfind("\n")
-    line_units = utf16_length(_text(units, 0, end)[:line_end]) if line_end >= 0 else 0
-    return line_units if line_units > end - end // NEAR else end
+def _end_of_head(units: Units, most: int) -> int:
+    """Behind a line if one ends near, never inside a character."""
+    line_end = units.find_last("\n", most - most // NEAR, most)
+    return line_end if line_end > 0 else units.safe_cut(most, 0)
 
 
-def _after_cut(units: bytes, most: int) -> int:
-    """Where the end begins."""
-    whole = len(units) // 2
-    start = whole - most
-    start += 1 if _is_second_half(units, start) else 0
-    tail = _text(units, start, whole)
-    line_end = tail.find("\n")
-    skipped = utf16_length(tail[: line_end + 1]) if line_end >= 0 else most
-    return start + skipped if skipped < most // NEAR else start
+def _start_of_tail(units: Units, most: int) -> int:
+    """At a line if one begins near; else at a character."""
+    start = units.length - most
+    begun = units.slice(start, start + most // NEAR).find("\n")
+    if begun >= 0:
+        return start + utf16_length(units.slice(start, start + most // NEAR)[: begun + 1])
+    return _next_cut(units, start)
 
 
-def _is_second_half(units: bytes, position: int) -> bool:
-    """Whether a character that takes two units would be cut there."""
-    return 0 < position < len(units) // 2 and 0xDC <= units[2 * position + 1] <= 0xDF
+def _next_cut(units: Units, at: int) -> int:
+    """The first place from `at` on where no character is cut in two."""
+    return next((place for place in range(at, units.length) if units.safe_cut(place, 0) == place), units.length)
 
 
-def _text(units: bytes, start: int, end: int) -> str:
-    return units[2 * start : 2 * end].decode("utf-16-le", "replace")
-
-
-def sliced(rich: RichText, start: int, end: int) -> RichText:
-    """A part of a text, by UTF-16 units; what an entity covers of it still looks the same."""
-    units = rich.text.encode("utf-16-le", "surrogatepass")
+def _sliced(rich: RichText, units: Units, start: int, end: int) -> RichText:
+    """A part of a text; what an entity covers of it still looks the same."""
     entities = (_clipped(entity, start, end) for entity in rich.entities)
-    return RichText(_text(units, start, end), tuple(entity for entity in entities if entity is not None))
+    return RichText(units.slice(start, end), tuple(entity for entity in entities if entity is not None))
 
 
 def _clipped(entity: Entity, start: int, end: int) -> Entity | None:

@@ -13,7 +13,7 @@ from handrail.telegram.asks.fitting import stacked
 from handrail.telegram.asks.offers import Offer
 from handrail.telegram.asks.reading import Asked
 from handrail.telegram.asks.what import form_field_shown
-from handrail.telegram.asks.words import in_short, line, sentence, words
+from handrail.telegram.asks.words import ended, in_short, line, words
 from handrail.telegram.model import Button
 from handrail.telegram.text.rich import RichText, bold, plain
 
@@ -52,7 +52,7 @@ def _review(ask: Ask, fields: Sequence[Field], filling: Filling) -> list[RichTex
     rows = [bold("What is sent")]
     rows += [plain(f"{line(field.title)}: ") + bold(line(value_of(filling, field)) or LEFT_OUT) for field in fields]
     wrong = problem(ask, filling)
-    return [stacked(rows), *([plain(f"▲ {sentence(words(wrong))}")] if wrong else [])]
+    return [stacked(rows), *([plain(f"▲ {ended(words(wrong))}")] if wrong else [])]
 
 
 # ---------------------------------------------------------------- buttons

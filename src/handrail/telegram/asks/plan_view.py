@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -23,6 +23,14 @@ __all__ = ["PlanDraft", "leaves_shown", "offer_plan", "pressed"]
 LABELS = {"outline": "Pause & Outline Plan"}
 """Where a button says it in its own words."""
 REVISE = "Reply to this message to say what should change: Claude plans on."
+STYLES: Mapping[str, ButtonStyle] = {
+    "accept-edits": "success",
+    "yes": "success",
+    "enter": "success",
+    "reject": "danger",
+    "no": "danger",
+}
+"""The usual answers stand out."""
 NO_COMMAND = "(it names no command: you are asked when it comes)"
 EDITS_BY_REPLY = {"plan": "plan", "feedback": "revise"}
 
@@ -74,11 +82,10 @@ def offer_plan(asked: Asked, ask: Ask, draft: PlanDraft, deck: Deck, role: Role)
         return Offer((f"{confirming.label}: nothing is asked any more. Are you sure?",))
     prompts = proposed_rules(ask)
     _offer_leaves(prompts, draft, deck, role)
-    for position, choice in enumerate(offered):
-        _offer_choice(asked, choice, position, draft, deck)
-    if ask.kind == "plan":
-        deck.row(deck.prompt("Reject and say why…", "reject"), _stop(asked, deck))
-    deck.row(deck.show("Show all"))
+    for choice in offered:
+        deck.row(_choice_button(asked, choice, draft, deck), *_with_reason(choice, deck))
+    stop = [deck.decide("Deny and stop", Deny(STOPPED, interrupt=True), resume=asked.resumes)]
+    deck.row(*(stop if ask.kind == "plan" else []), deck.show("Show all"))
     return Offer(tuple(_notes(asked, prompts, offered, role)), "revise" if _has(offered, "revise") else "")
 
 
@@ -99,31 +106,24 @@ def _offer_leaves(prompts: Sequence[AllowedPrompt], draft: PlanDraft, deck: Deck
             deck.row(deck.step(words, "unleave" if is_given else "leave", position))
 
 
-def _offer_choice(asked: Asked, choice: PlanChoice, position: int, draft: PlanDraft, deck: Deck) -> None:
+def _choice_button(asked: Asked, choice: PlanChoice, draft: PlanDraft, deck: Deck) -> Button:
     label = LABELS.get(choice.id, choice.label)
     if choice.needs is not None:
-        deck.row(deck.prompt(f"{label}…", EDITS_BY_REPLY[choice.needs]))
-    elif _is_bypass(choice.answer):
-        deck.row(deck.confirm(label, choice.id))
-    else:
-        answer = _with_leaves(choice.answer, draft)
-        deck.row(deck.decide(label, answer, style=_style(choice.answer, position), resume=asked.resumes))
+        return deck.prompt(f"{label}…", EDITS_BY_REPLY[choice.needs])
+    if _is_bypass(choice.answer):
+        return deck.confirm(label, choice.id)
+    answer = _with_leaves(choice.answer, draft)
+    return deck.decide(label, answer, style=STYLES.get(choice.id, ""), resume=asked.resumes)
 
 
-def _style(answer: PlanAnswer, position: int) -> ButtonStyle:
-    if isinstance(answer, RejectPlan):
-        return "danger"
-    return "success" if position == 0 else ""
+def _with_reason(choice: PlanChoice, deck: Deck) -> list[Button]:
+    return [deck.prompt("Reject and say why…", "reject")] if isinstance(choice.answer, RejectPlan) else []
 
 
 def _with_leaves(answer: PlanAnswer, draft: PlanDraft) -> PlanAnswer:
     if draft.leaves and isinstance(answer, ApprovePlan | ApproveInFreshContext):
         return msgspec.structs.replace(answer, allow_prompts=list(draft.leaves))
     return answer
-
-
-def _stop(asked: Asked, deck: Deck) -> Button:
-    return deck.decide("Deny and stop", Deny(STOPPED, interrupt=True), resume=asked.resumes)
 
 
 def _has(offered: Sequence[PlanChoice], name: str) -> bool:

@@ -29,9 +29,9 @@ def step_shown(asked: Asked, questions: Sequence[Question], steps: Steps) -> lis
     if steps.at >= len(questions):
         return [_review(questions, steps)]
     described = _described(asked, steps.at)
-    place = f"Question {steps.at + 1} of {len(questions)}" if len(questions) > 1 else "Question"
-    header = questions[steps.at].header
-    head = bold(" · ".join([place, *([in_short(header, 60)] if header.strip() else [])]))
+    place = f"Question {steps.at + 1} of {len(questions)}" if len(questions) > 1 else ""
+    header = in_short(questions[steps.at].header, 60)
+    head = italic(" · ".join(part for part in (place, header) if part))
     return [head, *_question(described), *_so_far(questions[steps.at], steps)]
 
 

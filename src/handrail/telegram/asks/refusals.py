@@ -13,7 +13,7 @@ from handrail.errors import (
 )
 from handrail.remote.errors import HubUnreachable
 from handrail.telegram.asks.showing import CHANGED
-from handrail.telegram.asks.words import in_short, sentence
+from handrail.telegram.asks.words import ended, in_short, sentence
 
 __all__ = ["refusal"]
 
@@ -29,9 +29,9 @@ def refusal(error: HandrailError) -> str:
         case StaleDigest():
             return f"{CHANGED} {NOT_TAKEN}."
         case UnfitAnswer():
-            return f"{NOT_TAKEN}, and the ask waits: {sentence(said)}"
+            return f"{NOT_TAKEN}, and the ask waits: {ended(said)}"
         case HostAway() | HubUnreachable():
-            return f"{NOT_TAKEN}, and the ask waits: {sentence(said)} Answer again when it is back."
+            return f"{NOT_TAKEN}, and the ask waits: {ended(said)} Answer again when it is back."
         case DecisionRefused():
-            return f"{NOT_TAKEN}: {sentence(said)}"
-    return f"{NOT_TAKEN}; it could not be sent: {sentence(said)}"
+            return f"{NOT_TAKEN}: {ended(said)}"
+    return f"{NOT_TAKEN}; it could not be sent: {ended(said)}"

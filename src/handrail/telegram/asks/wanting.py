@@ -18,7 +18,7 @@ from handrail.telegram.asks.showing import Shown, closed, key_of, shown, shown_l
 from handrail.telegram.model import GONE, Content, Place, Priority, Role, SentMessage, WantedMessage
 from handrail.telegram.state import Tables
 
-__all__ = ["Known", "draft_key", "known_of", "places_of", "want_ask", "want_beside"]
+__all__ = ["Known", "digest_key", "draft_key", "known_of", "place_in", "places_of", "want_ask", "want_beside"]
 
 _PASSING = (":prompt:", ":edited:")
 """In the keys of messages that nobody needs once the ask is over."""
@@ -49,16 +49,38 @@ def draft_key(session_id: str, ask_id: str) -> str:
     return f"{session_id}/{ask_id}"
 
 
+def digest_key(key: str) -> str:
+    """Under what is noted which digest a message that is to be replied to belongs to."""
+    return f"ask:digest:{key}"
+
+
 def known_of(tables: Tables, session_id: str, ask_id: str, place: Place) -> Known | None:
     """What a place shows of an ask; None if it never did."""
     noted = tables.noted(key_of(session_id, ask_id, place))
-    return msgspec.json.decode(noted, type=Known) if noted else None
+    try:
+        return msgspec.json.decode(noted, type=Known) if noted else None
+    except msgspec.MsgspecError:  # of a version that noted another thing
+        return None
 
 
 def places_of(tables: Tables, session_id: str, ask_id: str) -> list[Place]:
     """Where an ask is shown."""
-    messages = tables.of_ask(session_id, ask_id)
-    return [each.place for each in messages if each.key == key_of(session_id, ask_id, each.place)]
+    noted = tables.notes(_before_place(session_id, ask_id))
+    found = (place_in(key, session_id, ask_id) for key in noted)
+    return [place for place in found if place is not None]
+
+
+def place_in(key: str, session_id: str, ask_id: str) -> Place | None:
+    """The place that a message of an ask was first wanted in. A group may have got another number since then."""
+    before = _before_place(session_id, ask_id)
+    if not key.startswith(before):
+        return None
+    chat, _, thread = key.removeprefix(before).partition(":")[0].partition("/")
+    return Place(int(chat), int(thread or 0))
+
+
+def _before_place(session_id: str, ask_id: str) -> str:
+    return key_of(session_id, ask_id, Place(0)).removesuffix("0")
 
 
 def want_ask(tables: Tables, item: AskItem, about: AskedIn, place: Place, *, role: Role, sound: bool) -> None:
@@ -163,6 +185,7 @@ def _take_away(
 ) -> None:
     for message in list(messages):
         if message.key not in but and message.content != GONE:
+            tables.note(digest_key(message.key), None)
             gone = WantedMessage(
                 key=message.key,
                 place=message.place,

@@ -9,8 +9,8 @@ from handrail.policy.describing.visible import hidden_characters
 from handrail.protocol import descriptions as d
 from handrail.rendering.amounts import count
 from handrail.telegram.asks.fitting import stacked
+from handrail.telegram.asks.reviewing import reviewed
 from handrail.telegram.asks.words import exact, line, words
-from handrail.telegram.text.markdown import from_markdown
 from handrail.telegram.text.rich import RichText, bold, code, italic, plain, pre
 
 __all__ = ["fields_shown", "form_field_shown", "hidden_in", "option_shown", "what_shown"]
@@ -41,7 +41,7 @@ def _what(description: d.Description) -> Iterator[RichText]:
         case d.Change(change=change):
             yield from _change(change)
         case d.PlanReview(plan=plan):
-            yield from_markdown(words(plan)) if plan.strip() else italic(NO_PLAN)
+            yield reviewed(plan) if plan.strip() else italic(NO_PLAN)
         case d.Form():
             yield from _form(description.what)
         case d.Call() if description.kind == "enter_plan":
@@ -129,8 +129,8 @@ def option_shown(number: int, option: d.Option) -> RichText:
     rows = [bold(f"{number}  {words(option.label)}")]
     if option.description:
         rows.append(plain(words(option.description)))
-    if option.preview:
-        rows.append(from_markdown(words(option.preview)))
+    if option.preview.strip():
+        rows.append(reviewed(option.preview))
     return stacked([*rows, *fields_shown(option.fields)])
 
 

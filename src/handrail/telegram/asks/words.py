@@ -5,10 +5,10 @@ from __future__ import annotations
 from handrail.policy.describing.json_text import storable
 from handrail.policy.describing.visible import legible, one_line, visible
 
-__all__ = ["exact", "in_short", "line", "sentence", "words"]
+__all__ = ["ended", "exact", "in_short", "line", "sentence", "words"]
 
 LONGEST_LINE = 300
-"""In UTF-16 units at the most two to a character: a title is never what fills a message."""
+"""Of a title, say, in characters: it is never what fills a message."""
 
 
 def line(text: str) -> str:
@@ -27,12 +27,19 @@ def exact(text: str) -> str:
 
 
 def in_short(text: str, most: int = LONGEST_LINE) -> str:
-    """On one line of at most so many characters; what is cut ends with an ellipsis."""
-    whole = line(text)
-    return whole if len(whole) <= most else whole[: most - 1].rstrip() + "…"
+    """On one line of at most so many characters; what is cut ends with an ellipsis. A megabyte costs no more."""
+    begun = text.strip()[:most]
+    whole = line(begun)
+    if len(whole) <= most and len(begun) == len(text.strip()):
+        return whole
+    return whole[: most - 1].rstrip() + "…"
+
+
+def ended(text: str) -> str:
+    """With a full stop."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def sentence(text: str) -> str:
     """With a capital first letter and a full stop."""
-    begun = text[:1].upper() + text[1:]
-    return begun if begun.endswith((".", "!", "?", "…")) else f"{begun}."
+    return ended(text[:1].upper() + text[1:])

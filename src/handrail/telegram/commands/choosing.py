@@ -8,12 +8,13 @@ from typing import Any, Final, Literal
 import msgspec
 
 from handrail.errors import SessionNotFound
+from handrail.sessions.adoption import Adoptable
 from handrail.store.base import SessionFilter, SessionRow
 from handrail.telegram import projects
 from handrail.telegram.commands.context import Choice, CommandContext, NotSo
 from handrail.telegram.commands.pages import page_of
 from handrail.telegram.commands.parsing import first_word
-from handrail.telegram.commands.words import SIGNS, ago, directory, status_words, title
+from handrail.telegram.commands.words import SIGNS, ago, directory, short_id, shortened, status_words, title
 from handrail.telegram.projects import NoProject
 from handrail.telegram.text.rich import RichText, bold, joined
 
@@ -21,6 +22,7 @@ __all__ = ["sessions", "sessions_pressed", "watch", "watch_pressed"]
 
 MOST_LISTED: Final = 400
 WATCHABLE: Final = 6
+TERMINAL: Final = "terminal"
 
 
 # ---------------------------------------------------------------- /sessions
@@ -36,15 +38,26 @@ class Which(msgspec.Struct, frozen=True):
 async def sessions(context: CommandContext, rest: str) -> None:
     """List sessions, to go on with one of them."""
     word, others = first_word(rest)
+    if word.lower() == TERMINAL:
+        await _list_of_terminals(context, 0)
+        return
     which = Which("all", others) if word.lower() == "all" else Which("all" if rest else "project", rest)
     await _list(context, which, 0)
 
 
 async def sessions_pressed(context: CommandContext, data: Mapping[str, Any]) -> None:
-    if chosen := data.get("session"):
-        context.check("approver", "going on with a session")
-        await _take(context, str(chosen))
-        return
+    match data:
+        case {"session": str(session_id)}:
+            context.check("approver", "going on with a session")
+            await _take(context, session_id)
+            return
+        case {"adopt": str(conversation)}:
+            context.check("owner", "taking over a session of a terminal")
+            await _take(context, (await context.hub.adopt(conversation)).id)
+            return
+        case {"scope": "terminal"}:
+            await _list_of_terminals(context, data.get("page", 0))
+            return
     await _list(context, Which(str(data.get("scope", "all")), str(data.get("words", ""))), data.get("page", 0))
 
 
@@ -57,8 +70,23 @@ async def _list(context: CommandContext, which: Which, page_number: Any) -> None
     data = {"scope": which.scope, "words": which.words}
     buttons.append(page.turning(data))
     if where:
-        buttons.append([Choice("All projects", {"scope": "all", "page": 0})])
+        buttons.append([Choice("All projects", {"scope": "all"}), Choice("Of terminals", {"scope": TERMINAL})])
     await context.say(_heading(which, where, len(rows)), buttons)
+
+
+async def _list_of_terminals(context: CommandContext, page_number: Any) -> None:
+    """Sessions that Claude Code itself keeps on the hub's machine, of whoever ran it there."""
+    kept = await context.hub.adoptable(unknown_only=True)
+    page = page_of(sorted(kept, key=lambda each: -each.updated_at), page_number)
+    buttons = [[Choice(_label_of_terminal(each, context.now()), {"adopt": each.session_id})] for each in page.items]
+    buttons.append(page.turning({"scope": TERMINAL}))
+    said = "Sessions of terminals, the latest first. Which one does this chat go on with?"
+    await context.say(said if kept else "There are no sessions of terminals on the hub's machine.", buttons)
+
+
+def _label_of_terminal(each: Adoptable, now: float) -> str:
+    name = shortened(each.title, 30) or short_id(each.session_id)
+    return f"{name} · {directory(each.cwd)} · {ago(now - each.updated_at)}"
 
 
 async def _filter(context: CommandContext, which: Which) -> tuple[SessionFilter, str]:
@@ -133,10 +161,10 @@ async def _watch(context: CommandContext, session_id: str, mode: Literal["all", 
 
 
 async def _unwatch(context: CommandContext, reference: str) -> None:
-    own = (await context.chat()).session_id
-    watched = [reference and (await context.named_session(reference)).id] if reference else await _watched_ids(context)
-    for session_id in watched:
-        if session_id != own:
+    watched = await _watched_ids(context)
+    wanted = [(await context.named_session(reference)).id] if reference else watched
+    for session_id in wanted:
+        if session_id in watched:
             await context.sessions.unwatch(context.place, session_id)
     await context.say("It is not watched here any more." if reference else "No other session is watched here any more.")
 

@@ -25,6 +25,7 @@ from handrail.telegram.model import (
     User,
     WantedMessage,
 )
+from handrail.telegram.projects import project_of
 from handrail.telegram.settings import TelegramSettings
 from handrail.telegram.state.chats import Chat
 from handrail.telegram.text.rich import RichText, plain
@@ -34,7 +35,18 @@ if TYPE_CHECKING:
     from handrail.telegram.incoming import Message
     from handrail.telegram.state import BridgeState, Tables
 
-__all__ = ["ROLES", "BridgeReport", "ChatSessions", "Choice", "CommandContext", "FilesCommand", "NotSo", "Queued"]
+__all__ = [
+    "ROLES",
+    "BridgeReport",
+    "ChatSessions",
+    "Choice",
+    "CommandContext",
+    "FilesCommand",
+    "NotSo",
+    "Queued",
+    "lacking",
+    "may",
+]
 
 When: TypeAlias = Literal["", "steer", "after"]
 LONGEST_TEXT: Final = 4096
@@ -115,7 +127,11 @@ class BridgeReport(Protocol):
 
 
 class FilesCommand(Protocol):
-    """What carries out /file."""
+    """What carries out /file, and makes of pictures and documents what Claude takes."""
+
+    async def content(
+        self, messages: Sequence[Message], text: str, *, cwd: str, host: str
+    ) -> str | list[dict[str, Any]]: ...
 
     async def command(
         self, context: CommandContext, arguments: str, *, message: Message | None, replied: Message | None
@@ -192,8 +208,8 @@ class CommandContext:
 
     def check(self, role: Role, what: str) -> None:
         """Raise `NotSo` unless the person may do this. The hub looks at it again."""
-        if ROLES[self.user.role] < ROLES[role]:
-            raise NotSo(f"{what} needs the role {role}: you are {_article(self.user.role)}")
+        if not may(self.user, role):
+            raise NotSo(lacking(self.user, role, what))
 
     # ------------------------------------------------------------ the session that is meant
 
@@ -215,6 +231,13 @@ class CommandContext:
 
     async def session(self, reference: str = "") -> Session:
         return self.hub.session(await self.session_id(reference))
+
+    async def content(self, text: str) -> str | list[dict[str, Any]]:
+        """What a message with a command gives to Claude: the words behind the command, and what is attached to it."""
+        if self.files is None or self.message is None or not self.message.has_media:
+            return text
+        project = await project_of(self.state, self.place, self.settings)
+        return await self.files.content([self.message], text, cwd=project.cwd, host=project.host)
 
     # ------------------------------------------------------------ answers
 
@@ -290,5 +313,12 @@ class CommandContext:
         return tables.mint(press)
 
 
-def _article(role: str) -> str:
-    return f"an {role}" if role[0] in "ao" else f"a {role}"
+def may(user: User, role: Role) -> bool:
+    """Whether somebody may do what needs this role."""
+    return ROLES[user.role] >= ROLES[role]
+
+
+def lacking(user: User, role: Role, what: str) -> str:
+    """Why somebody may not."""
+    article = "an" if user.role[0] in "ao" else "a"
+    return f"{what} needs the role {role}: you are {article} {user.role}"

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from handrail.errors import HandrailError
+from handrail.errors import HandrailError, StoreError
+from handrail.remote.errors import HubUnreachable
 from handrail.telegram.commands.command import Command
-from handrail.telegram.commands.context import Choice, CommandContext, NotSo
+from handrail.telegram.commands.context import Choice, CommandContext, NotSo, lacking, may
 from handrail.telegram.commands.parsing import CommandLine
 from handrail.telegram.commands.table import TABLE
 from handrail.telegram.commands.words import shortened
-from handrail.telegram.model import Press, SentMessage
+from handrail.telegram.model import Press, SentMessage, User
+from handrail.telegram.projects import NoProject
+from handrail.telegram.show.notices import explained
 from handrail.telegram.text.rich import bold, joined
 from handrail.wording import did_you_mean
 
@@ -19,10 +22,16 @@ __all__ = ["Commands"]
 
 PREFIX: Final = "command:"
 LONGEST_REFUSAL: Final = 1000
+PASSING: Final = (HubUnreachable, StoreError)
+WRITTEN_FOR_CHATS: Final = (NotSo, NoProject)
+"""Errors that say themselves what to write."""
 
 
 class Commands:
-    """Carries out what the table of commands has. Whatever goes wrong is answered in words."""
+    """Carries out what the table of commands has. What goes wrong is answered in words.
+
+    Only what passes is raised: the hub cannot be reached, or a store not be used. Done again, a command is done once.
+    """
 
     def __init__(self, table: Sequence[Command] = TABLE) -> None:
         self._table = tuple(table)
@@ -42,22 +51,28 @@ class Commands:
         try:
             context.check(command.role, f"/{command.name}")
             await command.run(context, line.rest)
+        except PASSING:
+            raise
         except HandrailError as error:
             await _refuse(context, error)
 
-    def toast(self, press: Press) -> str:
+    def toast(self, press: Press, user: User) -> str:
         """What is said at once when a button is pressed; nothing: the message changes under the finger."""
-        return "" if self._of_press(press) is not None else "This button does nothing any more"
+        command = self._of_press(press)
+        if command is None:
+            return "This button does nothing any more"
+        return "" if may(user, command.role) else lacking(user, command.role, f"/{command.name}")
 
     async def pressed(self, context: CommandContext, press: Press) -> None:
-        """Carry out what a button stands for."""
+        """Carry out what a button stands for, unless the toast said already that this person may not."""
         command = self._of_press(press)
-        if command is None or command.pressed is None:
+        if command is None or command.pressed is None or not may(context.user, command.role):
             return
         context.command, context.press = command.name, press
         try:
-            context.check(command.role, f"/{command.name}")
             await command.pressed(context, press.data)
+        except PASSING:
+            raise
         except HandrailError as error:
             # In a group, others may still press what this person may not: the message with the buttons stays.
             context.press = None
@@ -73,6 +88,8 @@ class Commands:
         try:
             context.check(command.role, f"/{command.name}")
             await command.replied(context, purpose, text)
+        except PASSING:
+            raise
         except HandrailError as error:
             await _refuse(context, error)
         return True
@@ -93,6 +110,8 @@ class Commands:
 
 
 async def _refuse(context: CommandContext, error: HandrailError) -> None:
+    if not isinstance(error, WRITTEN_FOR_CHATS):
+        await context.say(explained(error))
+        return
     words = shortened(str(error), LONGEST_REFUSAL)
-    said = words[:1].upper() + words[1:] if isinstance(error, NotSo) else words
-    await context.say(f"✗ {said}")
+    await context.say(f"✗ {words[:1].upper()}{words[1:]}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from handrail.telegram.commands.command import Command
-from handrail.telegram.commands.context import ROLES, CommandContext, NotSo
-from handrail.telegram.text.rich import RichText, bold, code, joined
+from handrail.telegram.commands.context import CommandContext, NotSo, may
+from handrail.telegram.text.rich import RichText, bold, code, joined, plain
 from handrail.wording import did_you_mean
 
 __all__ = ["greeting", "help_on", "overview"]
@@ -26,10 +26,11 @@ def greeting(context: CommandContext) -> RichText:
 
 def overview(context: CommandContext, table: Sequence[Command]) -> RichText:
     """All commands that this person may use, a line each."""
-    usable = [command for command in table if ROLES[command.role] <= ROLES[context.user.role]]
+    usable = [command for command in table if may(context.user, command.role)]
     lines = [joined([f"/{command.name}  ", command.words]) for command in usable]
     heading = joined([bold("Commands"), " (", code("/help NAME"), " says more of one)"])
-    others = "A message starts a session or goes on with it. @branch at its start works in a git worktree of that name."
+    others = plain("A message starts a session or goes on with it. ") + code("@branch")
+    others += " at its start works in the git worktree of that name."
     return joined([heading, *lines, "", others], "\n")
 
 

@@ -35,8 +35,8 @@ __all__ = [
 
 MODES: Final[tuple[str, ...]] = get_args(PermissionMode)
 DEFAULT: Final = "default"
-BUTTONS: Final = 3
-"""So many short buttons go side by side."""
+SHORT_NAME: Final = 9
+"""Three buttons go side by side on a phone if none is longer."""
 ON_OFF: Final = {"on": True, "off": False}
 
 
@@ -51,8 +51,9 @@ async def _offer(context: CommandContext, question: RichText | str, offers: Mapp
     """Ask which of several is wanted: what each means stands above, for a button has room for its name only."""
     meanings = [joined([bold(name), f": {shortened(words, 100)}"]) for name, words in offers.items() if words]
     buttons = [Choice(f"✓ {name}" if name == current else name, {"set": name}) for name in offers]
-    rows = [buttons[start : start + BUTTONS] for start in range(0, len(buttons), BUTTONS)]
-    await context.say(joined([question, *meanings], "\n"), rows)
+    side_by_side = 3 if max(map(len, offers)) <= SHORT_NAME else 2
+    rows = [buttons[start : start + side_by_side] for start in range(0, len(buttons), side_by_side)]
+    await context.say(joined([question, "", *meanings], "\n"), rows)
 
 
 # ---------------------------------------------------------------- /model

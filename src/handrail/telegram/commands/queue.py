@@ -25,7 +25,10 @@ async def queue(context: CommandContext, rest: str) -> None:
         case "steer" | "after" as chosen:
             await _set(context, chosen)
         case _:
-            await context.sessions.send(context.hub, context.place, rest, message_id=context.message_id, when="after")
+            content = await context.content(rest)
+            await context.sessions.send(
+                context.hub, context.place, content, message_id=context.message_id, when="after"
+            )
 
 
 async def queue_pressed(context: CommandContext, data: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Final
 
@@ -20,6 +21,8 @@ from handrail.telegram.text.rich import EMPTY, RichText, bold, code, joined
 __all__ = ["health", "status"]
 
 LONGEST_ERROR: Final = 300
+PATIENCE: Final = 5.0
+"""For how many seconds the hub is waited for, where it is asked how it is."""
 
 
 # ---------------------------------------------------------------- /status
@@ -95,8 +98,12 @@ async def health(context: CommandContext, _: str) -> None:
 
 
 async def _hub_lines(context: CommandContext) -> list[RichText]:
+    hub = context.hub
     try:
-        about, hosts, counts = await context.hub.facts.about(), await context.hub.hosts(), await context.hub.count()
+        async with asyncio.timeout(PATIENCE):
+            about, hosts, counts = await hub.facts.about(), await hub.hosts(), await hub.count()
+    except TimeoutError:
+        return [joined(["✗ it does not answer"])]
     except HandrailError as error:  # what cannot be reached is what this command is to say
         return [joined([f"✗ {shortened(str(error), LONGEST_ERROR)}"])]
     lines = [f"✓ Handrail {about.version}, up {age(context.now() - about.started_at)}", _claude(about)]
@@ -110,7 +117,7 @@ def _claude(about: About) -> str:
     if not claude.found:
         return "✗ Claude Code was not found on the hub's machine: install it, or set claude.path"
     if claude.logged_in is False:
-        return f"✗ Claude Code {claude.version} is not logged in on the hub's machine: run `claude` there"
+        return f"✗ Claude Code {claude.version} is not logged in on the hub's machine: run claude there once"
     return f"✓ Claude Code {claude.version}"
 
 
@@ -128,6 +135,11 @@ async def _bridge_lines(context: CommandContext) -> list[str]:
         f"{'✓' if bridge.hub_connected else '✗'} {'connected to' if bridge.hub_connected else 'cannot reach'} the hub",
         f"{count(backlog, 'message')} to send" if backlog else "✓ everything is sent",
     ]
+    resting, refused = await context.state.read(lambda tables: (tables.resting(), tables.problems()))
+    if resting:
+        lines.append(f"{count(len(resting), 'chat')} cannot be written to: somebody must write there first")
+    if refused:
+        lines.append(f"Telegram refused {count(len(refused), 'message')}: {shortened(refused[-1][1], LONGEST_ERROR)}")
     if bridge.last_error:
         lines.append(f"Last trouble, {ago(now - bridge.last_error_at)}: {shortened(bridge.last_error, LONGEST_ERROR)}")
     return lines

@@ -67,9 +67,10 @@ TABLE: Final[tuple[Command, ...]] = (
         forms=(
             ("/sessions", "those of the project"),
             ("/sessions all", "those of all projects"),
+            ("/sessions terminal", "those that Claude Code keeps of terminals on the hub's machine"),
             ("/sessions WORDS", "those with these words in their title or directory"),
         ),
-        more="Choosing one needs the role approver.",
+        more="Choosing one needs the role approver, taking over one of a terminal the role owner.",
     ),
     Command(
         name="status",
@@ -227,7 +228,8 @@ TABLE: Final[tuple[Command, ...]] = (
         role="owner",
         run=files.file,
         forms=(
-            ("/file get PATH", "have a file sent here"),
+            ("/file get", "list the files of the project"),
+            ("/file get PATH", "have a file sent here, or list those of a directory: PATH/"),
             ("/file put PATH", "as the words under a document, or as a reply to one: keep it there"),
             ("/file put PATH --replace", "also if there is one"),
         ),

@@ -48,6 +48,11 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     edit_seconds: float = 2.0
     """Between changes of one message that shows progress, in a private chat."""
     group_edit_seconds: float = 5.0
+    slow_seconds: float = 600.0
+    """How long a chat is written to more slowly after Telegram wanted silence there."""
+    retry_seconds: float = 0.5
+    """Before something that did not work is tried again, at first; then longer and longer."""
+    longest_retry_seconds: float = 60.0
     patience: float = 30.0
     """What waits longer goes before what came later, whatever it is; only asks still overtake it, some at a time."""
 
@@ -85,6 +90,9 @@ _KEPT_OF_BURST = {Rank.ASK: 0, Rank.REPLY: 1, Rank.ANSWER: 1, Rank.PROGRESS: 2, 
 _ASKS_IN_A_ROW = 4
 """After so many asks in a chat, what has waited long goes before the next."""
 _BEFORE_ALL = -1
+_AT_ONCE = 2
+"""Within so many times the span of the limit for all chats, flood waits of two chats are taken for one of all."""
+_SLOWEST = 8
 
 
 class Pacing:
@@ -118,11 +126,11 @@ class Pacing:
             self._remember_edit(one.key, now)
 
     def flooded(self, chat: int, seconds: float, now: float, *, light: bool = False) -> None:
-        """Telegram said that it was too much in a chat. If it says so of another one, too, it means all of them."""
-        until = now + seconds
-        self._chat(chat).flooded(until, light=light)
-        if not light and any(other.rests_at(now) for number, other in self._chats.items() if number != chat):
-            self.pause(until)
+        """Telegram said that it was too much in a chat. If it just said so of another, too, it means all of them."""
+        others = [other for number, other in self._chats.items() if number != chat]
+        if not light and any(now - other.flooded_at < _AT_ONCE * self._pace.overall_seconds for other in others):
+            self.pause(now + seconds)
+        self._chat(chat).flooded(seconds, now, light=light)
 
     def pause(self, until: float) -> None:
         """Nothing goes anywhere before."""
@@ -171,8 +179,10 @@ class _ChatPace:
         self._steady = _Bucket(pace.chat_burst, pace.chat_seconds)
         self._minute = _Window(pace.group_messages, pace.group_seconds) if is_group else None
         self._light = _Bucket(1, pace.light_seconds)
+        self._slow_seconds = pace.slow_seconds
         self._rests_until = -math.inf
         self._light_rests_until = -math.inf
+        self.flooded_at = -math.inf
         self.asks_in_a_row = 0
 
     def free_at(self, rank: Rank) -> float:
@@ -185,19 +195,21 @@ class _ChatPace:
         if rank is Rank.LIGHT:
             self._light.take(now)
             return
+        if now - self.flooded_at > self._slow_seconds:
+            self._steady.slowness = 1
         self._steady.take(now)
         if self._minute:
             self._minute.take(now)
         self.asks_in_a_row = self.asks_in_a_row + 1 if rank is Rank.ASK else 0
 
-    def flooded(self, until: float, *, light: bool) -> None:
+    def flooded(self, seconds: float, now: float, *, light: bool) -> None:
+        """It rests, and goes on more slowly: here Telegram is stricter than it says."""
         if light:
-            self._light_rests_until = max(self._light_rests_until, until)
-        else:
-            self._rests_until = max(self._rests_until, until)
-
-    def rests_at(self, now: float) -> bool:
-        return self._rests_until > now
+            self._light_rests_until = max(self._light_rests_until, now + seconds)
+            return
+        self._rests_until = max(self._rests_until, now + seconds)
+        self.flooded_at = now
+        self._steady.slowness = min(_SLOWEST, 2 * self._steady.slowness)
 
 
 class _Window:
@@ -223,6 +235,8 @@ class _Bucket:
     def __init__(self, burst: int, seconds: float) -> None:
         self._burst = burst
         self._seconds = seconds
+        self.slowness = 1
+        """How many times as long as usual it takes."""
         self._due = -math.inf
         """When the next one would be due if all came at the steady rate."""
 
@@ -231,4 +245,4 @@ class _Bucket:
         return self._due - max(0, self._burst - 1 - kept) * self._seconds
 
     def take(self, now: float) -> None:
-        self._due = max(self._due, now) + self._seconds
+        self._due = max(self._due, now) + self._seconds * self.slowness

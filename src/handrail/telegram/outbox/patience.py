@@ -5,12 +5,14 @@ from __future__ import annotations
 __all__ = ["Patience"]
 
 _SET_ASIDE_AFTER = 5
+_TIME_FOR_OTHERS = 4
+"""How much longer what is set aside waits than everything does."""
 
 
 class Patience:
     """Counts failures: of all, for how long to leave Telegram alone; of one message, when others may overtake it."""
 
-    def __init__(self, *, shortest: float = 0.5, longest: float = 60.0) -> None:
+    def __init__(self, *, shortest: float, longest: float) -> None:
         self._shortest = shortest
         self._longest = longest
         self._in_a_row = 0
@@ -23,13 +25,17 @@ class Patience:
         self._failures.pop(key, None)
         self._aside.pop(key, None)
 
-    def failed(self, key: str, now: float) -> float:
-        """Returns how long to leave Telegram alone. What fails again and again, while others do not, is set aside."""
+    def failed(self, key: str, now: float, *, is_away: bool) -> float:
+        """Returns how long to leave Telegram alone. What fails again and again, though it is there, is set aside."""
+        self._in_a_row += 1
+        if not is_away:
+            self._count(key, now)
+        return self._wait(self._in_a_row)
+
+    def _count(self, key: str, now: float) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         if failures >= _SET_ASIDE_AFTER:
-            self._aside[key] = now + self._wait(failures)
-        self._in_a_row += 1
-        return self._wait(self._in_a_row)
+            self._aside[key] = now + _TIME_FOR_OTHERS * self._wait(failures)
 
     def set_aside(self, now: float) -> frozenset[str]:
         """What is not to be tried for now."""

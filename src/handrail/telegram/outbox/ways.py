@@ -9,21 +9,27 @@ from msgspec.structs import replace
 
 from handrail.telegram.bot_errors import (
     BadEntities,
+    Blocked,
     BotError,
+    ChatMoved,
+    FloodWait,
     MessageGone,
     NotEditable,
     NotModified,
-    Refused,
+    TokenInvalid,
     TooLong,
     TopicGone,
+    Unreachable,
 )
 from handrail.telegram.model import Attachment, Content, Place
 from handrail.telegram.outbox.port import MessageBot
 from handrail.telegram.state import Delivery
 from handrail.telegram.text.rich import RichText, plain, utf16_length
 
-__all__ = ["AS_IT_IS", "Again", "LeftAlone", "Outcome", "Removed", "Shown", "Way", "take_step"]
+__all__ = ["AS_IT_IS", "CONCERNING_ALL", "Again", "LeftAlone", "Outcome", "Removed", "Shown", "Way", "take_step"]
 
+CONCERNING_ALL = (FloodWait, Unreachable, Blocked, ChatMoved, TokenInvalid)
+"""What does not concern one message alone."""
 _LONGEST_TEXT = 4096
 _LONGEST_CAPTION = 1024
 _EMPTIED = Content(text=plain("—"))
@@ -84,7 +90,9 @@ async def take_step(bot: MessageBot, delivery: Delivery, way: Way) -> Outcome:
             return await _edit(bot, delivery, way)
         place = Place(delivery.place.chat) if way.outside_topic else delivery.place
         return Shown(await bot.send(place, written(delivery.content, way)))
-    except (Refused, TopicGone, NotEditable) as error:
+    except CONCERNING_ALL:
+        raise
+    except BotError as error:
         return _after(error, way, is_removal=delivery.step == "remove" or way.anew)
 
 

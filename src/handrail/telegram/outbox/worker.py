@@ -22,7 +22,17 @@ from handrail.telegram.outbox.fleeting import Fleeting, Moment
 from handrail.telegram.outbox.pacing import Pace, Pacing, Rank, Waiting
 from handrail.telegram.outbox.patience import Patience
 from handrail.telegram.outbox.port import MessageBot
-from handrail.telegram.outbox.ways import AS_IT_IS, Again, LeftAlone, Outcome, Removed, Shown, Way, take_step
+from handrail.telegram.outbox.ways import (
+    AS_IT_IS,
+    CONCERNING_ALL,
+    Again,
+    LeftAlone,
+    Outcome,
+    Removed,
+    Shown,
+    Way,
+    take_step,
+)
 from handrail.telegram.state import BridgeState, Delivery, Tables
 from handrail.telegram.text.rich import RichText
 
@@ -35,7 +45,6 @@ _AT_ONCE = 16
 _FINISHING = 5.0
 """How long what is under way may take to end when the outbox is ended."""
 _BETWEEN_PRUNINGS = 6 * 3600.0
-_BETWEEN_TRIES_TO_STORE = 1.0
 _PASSING = (StoreLocked, StoreFull, StoreUnavailable)
 """What is wrong with a database for a while only."""
 
@@ -60,8 +69,9 @@ class Outbox:
         self._state = state
         self._bot = bot
         self._clock = clock
-        self._pacing = Pacing(pace or Pace())
-        self._patience = Patience()
+        self._pace = pace or Pace()
+        self._pacing = Pacing(self._pace)
+        self._patience = Patience(shortest=self._pace.retry_seconds, longest=self._pace.longest_retry_seconds)
         self._fleeting = Fleeting()
         self._ways: dict[str, tuple[bytes, Way]] = {}
         self._vanished: set[str] = set()
@@ -126,7 +136,7 @@ class Outbox:
             waiting = await self._waiting()
         except _PASSING as error:
             self._complain(str(error))
-            return self._clock() + _BETWEEN_TRIES_TO_STORE
+            return self._clock() + self._pace.retry_seconds
         while len(self._under_way) < _AT_ONCE:
             choice = self._pacing.choose(waiting, now := self._clock())
             if choice.next is None:
@@ -140,7 +150,6 @@ class Outbox:
         now = self._clock()
         aside = self._patience.set_aside(now)
         heads = await self._state.read(lambda tables: tables.heads(but=aside))
-        busy = {(waiting.place, waiting.rank) for waiting, _ in self._under_way.values()}
         found = [
             Waiting(
                 key=head.key,
@@ -152,11 +161,14 @@ class Outbox:
             )
             for head in heads
         ]
-        return [
-            one
-            for one in (*found, *self._fleeting.waiting(now))
-            if (one.place, one.rank) not in busy and one.key not in self._under_way
-        ]
+        busy = {(waiting.place, waiting.rank) for waiting, _ in self._under_way.values()}
+        return [one for one in (*found, *self._fleeting.waiting(now)) if self._is_free(one, busy)]
+
+    def _is_free(self, one: Waiting, busy: set[tuple[Place, Rank]]) -> bool:
+        """Whether nothing is under way that must be done first. A draft must not come behind the answer itself."""
+        if one.rank is Rank.ANSWER and (one.place, Rank.LIGHT) in busy:
+            return False
+        return (one.place, one.rank) not in busy and one.key not in self._under_way
 
     def _start(self, waiting: Waiting, now: float) -> None:
         self._pacing.took(waiting, now)
@@ -186,7 +198,7 @@ class Outbox:
             return
         try:
             outcome = await take_step(self._bot, delivery, self._way(delivery))
-        except BotError as error:
+        except CONCERNING_ALL as error:
             await self._failed(error, waiting)
         else:
             self._worked(waiting.key)
@@ -213,7 +225,7 @@ class Outbox:
     async def _show(self, waiting: Waiting, moment: Moment) -> None:
         try:
             await moment.show(self._bot)
-        except (FloodWait, Unreachable, Blocked, ChatMoved, TokenInvalid) as error:
+        except CONCERNING_ALL as error:
             await self._failed(error, waiting)
         except Refused as error:
             if moment.is_draft:
@@ -247,9 +259,9 @@ class Outbox:
                 await self._stored(self._state.write, lambda tables: tables.rest(chat, error.description))
             case ChatMoved():
                 await self._stored(self._state.write, lambda tables: tables.move_chat(chat, error.chat))
-            case _ if not is_light:
+            case Unreachable() if not is_light:
                 self._complain(error.description)
-                self._pacing.pause(now + self._patience.failed(waiting.key, now))
+                self._pacing.pause(now + self._patience.failed(waiting.key, now, is_away=error.is_away))
 
     def _complain(self, words: str) -> None:
         """Once, as long as it is the same."""
@@ -268,7 +280,7 @@ class Outbox:
                 return await access(function)
             except _PASSING as error:
                 self._complain(str(error))
-                await asyncio.sleep(_BETWEEN_TRIES_TO_STORE)
+                await asyncio.sleep(self._pace.retry_seconds)
 
     # ------------------------------------------------------------ around
 

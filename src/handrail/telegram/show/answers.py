@@ -17,7 +17,7 @@ from handrail.telegram.show.notices import run_notice
 from handrail.telegram.text.markdown import from_markdown
 from handrail.telegram.text.rich import EMPTY, RichText, bold, code, joined, plain, pre, utf16_length
 from handrail.telegram.text.safe import isolated, line, path_line, safe
-from handrail.telegram.text.splitting import LONGEST_MESSAGE, MOST_ENTITIES, beginning, split
+from handrail.telegram.text.splitting import LONGEST_MESSAGE, MOST_ENTITIES, beginning, fits, split
 from handrail.telegram.text.streaming import closed_for_now
 
 __all__ = ["FILE_NAME", "LONGEST_WHOLE", "answer", "answer_file", "is_long", "items_of"]
@@ -158,18 +158,13 @@ def _relative(path: str, cwd: str) -> str:
 def _with_end(body: RichText, end: RichText, limit: int) -> list[RichText]:
     """The body in messages, the last of which has room for the end."""
     parts = split(body, limit)
-    if not parts:
-        return [beginning(end, limit)]
-    if not _fits(parts[-1], end, limit):
+    if parts and not fits(_both(parts[-1], end), limit):
         room = limit - end.length - utf16_length(_BETWEEN)
-        entities = MOST_ENTITIES - len(end.entities)
-        parts[-1:] = split(parts[-1], room, entities) if room > 0 and entities > 0 else [parts[-1]]
-    if not _fits(parts[-1], end, limit):
+        parts[-1:] = split(parts[-1], room, MOST_ENTITIES - len(end.entities))
+    if not parts or not fits(_both(parts[-1], end), limit):
         return [*parts, beginning(end, limit)]
-    parts[-1] = joined([parts[-1], end], _BETWEEN)
-    return parts
+    return [*parts[:-1], _both(parts[-1], end)]
 
 
-def _fits(part: RichText, end: RichText, limit: int) -> bool:
-    long = part.length + utf16_length(_BETWEEN) + end.length
-    return long <= limit and len(part.entities) + len(end.entities) <= MOST_ENTITIES
+def _both(part: RichText, end: RichText) -> RichText:
+    return joined([part, end], _BETWEEN)

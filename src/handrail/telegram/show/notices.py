@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from handrail import errors
 from handrail.events.endings import was_interrupted
 from handrail.events.model import Completed, ProcessExited
 from handrail.events.view import PromptItem, RunItem, SessionView
+from handrail.remote.errors import HubError, HubUnreachable
 from handrail.telegram.show.reasons import Reason, reason_of_run
 from handrail.telegram.text.markdown import from_markdown
 from handrail.telegram.text.rich import EMPTY, RichText, bold, code, joined, plain, pre
@@ -18,6 +21,7 @@ LONGEST_ERROR = 800
 LONGEST_STDERR = 600
 LONGEST_MESSAGE_QUOTED = 200
 
+_FIRST_SENTENCE = re.compile(r"[^\n]{1,160}?(?:[.!?:](?=\s)|(?=\n)|\Z)")
 _SEND_AGAIN = "Send it again if it is still wanted."
 _HINTS: tuple[tuple[type[errors.HandrailError], str], ...] = (
     (
@@ -40,6 +44,7 @@ _HINTS: tuple[tuple[type[errors.HandrailError], str], ...] = (
     (errors.PolicyError, "Choose another policy with /policy, or correct it on the page."),
     (errors.MessageDropped, _SEND_AGAIN),
     (errors.ProcessExited, "Send a message, and the session is resumed."),
+    (HubUnreachable, "See on the hub's machine whether `handrail serve` runs, then try again."),
     (errors.ControlExpired, "Claude Code may be busy: try again, or /stop and go on with /continue."),
 )
 
@@ -60,6 +65,8 @@ def interrupted_words() -> RichText:
 def explained(error: errors.HandrailError) -> RichText:
     """An error of Handrail itself: its own words, and what to do from here."""
     hint = next((words for kind, words in _HINTS if isinstance(error, kind)), "")
+    if isinstance(error, HubError) and error.code == "role_needed":
+        hint = "Somebody with that role can do it, or give it to you in the hub's configuration."
     return _said(FAILED, Reason(_sentence(str(error) or type(error).__name__), hint))
 
 
@@ -83,10 +90,17 @@ def undone(prompt: PromptItem) -> RichText:
 
 
 def _said(sign: str, reason: Reason) -> RichText:
-    first, _, rest = within(safe(reason.what), LONGEST_ERROR).partition("\n")
+    first, rest = _headline(within(safe(reason.what), LONGEST_ERROR))
+    what = joined([bold(f"{sign} {first}"), rest] if first else [bold(sign), " ", rest])
     hint = from_markdown(reason.hint)
     quoted = joined(["It said: ", code(reason.said)]) if reason.said else EMPTY
-    return joined([bold(f"{sign} {first}"), *(each for each in (plain(rest), hint, quoted) if each)], "\n")
+    return joined([each for each in (what, hint, quoted) if each], "\n")
+
+
+def _headline(text: str) -> tuple[str, str]:
+    """The first sentence, which stands out, and the rest."""
+    sentence = _FIRST_SENTENCE.match(text)
+    return (sentence[0], text[sentence.end() :]) if sentence else ("", text)
 
 
 def _sentence(text: str) -> str:

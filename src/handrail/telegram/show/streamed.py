@@ -31,7 +31,7 @@ def streamed(view: SessionView, limit: int = LONGEST_MESSAGE) -> RichText:
     for attempt in range(_TRIES):  # what is shown may be longer than its source
         part = last_part(source, room >> attempt)
         parts = split(from_unfinished(part), room)
-        if len(parts) <= 1:
+        if len(parts) <= 1 or parts[-1].length > room // 2:
             break
     if not parts:
         return EMPTY

@@ -131,7 +131,9 @@ _CHANGED = ", ".join(
         # What waits keeps its turn: whoever comes behind it waited less.
         "number = iif(due, number, excluded.number)",
         "due_since = iif(due, due_since, excluded.due_since)",
-        "due = excluded.digest <> shown OR excluded.attachment_digest <> shown_attachment",
+        # What waits may have been shown without our knowing: also what was shown before must then be shown again.
+        "due = iif(message_id, due OR excluded.digest <> shown OR excluded.attachment_digest <> shown_attachment, "
+        "excluded.digest <> x'')",
         "problem = iif(excluded.digest = digest, problem, '')",
     ]
 )

@@ -10,6 +10,8 @@ from handrail.telegram.text.units import Units
 
 __all__ = ["RichTextBuilder", "tidied"]
 
+_MAY_BEGIN_INDENTED: tuple[EntityKind, ...] = ("pre", "blockquote", "expandable_blockquote")
+"""Code, and what may begin with code."""
 _OUTERMOST_FIRST: tuple[EntityKind, ...] = ("blockquote", "expandable_blockquote", "text_link", "bold", "italic")
 
 
@@ -71,6 +73,7 @@ class RichTextBuilder:
         if any(level.first != level.rest for level in self._levels):
             self._begin_line()  # the mark of a list's item has a line to itself
         self.end_line()
+        self.close_up()
         self._put("\n" * self._line_ends if self._length else "")
         self._line_ends, self._in_line = 0, True
         self._put_as(body, Entity("pre", self._length, utf16_length(body), language=language))
@@ -80,6 +83,10 @@ class RichTextBuilder:
         """Whatever comes next is on another line; two ends leave an empty line."""
         self._in_line = False
         self._line_ends = max(self._line_ends, times)
+
+    def close_up(self) -> None:
+        """What comes next follows without an empty line: it stands out by itself."""
+        self._line_ends = min(self._line_ends, 1)
 
     # ------------------------------------------------------------ around it
 
@@ -157,8 +164,8 @@ def tidied(text: str, entities: Iterable[Entity]) -> RichText:
 
 def _trimmed(entity: Entity, units: Units) -> Entity:
     start, end = units.trimmed(entity.offset, min(entity.offset + entity.length, units.length))
-    if entity.kind == "pre" and start < end:
-        start = entity.offset  # the first line of code may be indented
+    if entity.kind in _MAY_BEGIN_INDENTED and start < end:
+        start = entity.offset
     if (start, end - start) == (entity.offset, entity.length):
         return entity
     return Entity(entity.kind, start, end - start, entity.url, entity.language)

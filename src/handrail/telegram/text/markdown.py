@@ -27,8 +27,8 @@ MOST_BRACKETS = 2_000
 DEEPEST = 60
 """The parser leaves out what is nested deeper: such a text is shown as it was typed."""
 LONGEST_ADDRESS = 2_048
-_SCHEMES = frozenset({"http", "https", "mailto", "tg"})
-_NEEDS_HOST = frozenset({"http", "https"})
+_SCHEMES = frozenset({"http", "https"})
+_HOST = re.compile(r"[\w.-]+")
 _LANGUAGE = re.compile(r"[\w.+#-]{1,32}", re.ASCII)
 _TASK = re.compile(r"\A\[([ xX])\] ")
 _BOXES = {" ": "☐ ", "x": "☑ ", "X": "☑ "}
@@ -36,13 +36,16 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 _BULLET = "• "
 _QUOTE = "│ "
 _RULE = "———"
+_TAB = 4
+_MAIL = "mailto:"
 _INDENTED = "   "
 _EMPHASES: Mapping[str, EntityKind] = {"strong": "bold", "em": "italic", "s": "strikethrough"}
 
 
 def from_markdown(source: str) -> RichText:
     """The text that this Markdown stands for. Hidden characters are written out as everywhere."""
-    shown = legible(source.replace("\r\n", "\n"))
+    # Telegram makes one space of a tab.
+    shown = legible(source.replace("\r\n", "\n")).expandtabs(_TAB)
     if len(shown) > LONGEST_MARKDOWN or shown.count("[") > MOST_BRACKETS:
         return plain(shown)
     tokens = _parser(tables_fit(shown)).parse(shown)
@@ -52,15 +55,18 @@ def from_markdown(source: str) -> RichText:
 
 
 def is_link(address: str) -> bool:
-    """Whether Telegram takes this as the address of a link."""
+    """Whether Telegram takes this as the address of a link: it refuses a whole message for one that it does not."""
     if len(address) > LONGEST_ADDRESS or re.search(r"\s", address):
         return False
     try:
         parts = urlsplit(address)
-        host = parts.hostname
+        host, port = parts.hostname or "", parts.port
     except ValueError:
         return False
-    return parts.scheme in _SCHEMES and (bool(host) or parts.scheme not in _NEEDS_HOST) and len(address) > len("tg://")
+    if parts.scheme == "tg":
+        return len(address) > len("tg://")
+    named = parts.scheme in _SCHEMES and "@" not in parts.netloc and port != 0
+    return named and "." in host and _HOST.fullmatch(host) is not None
 
 
 @cache
@@ -125,7 +131,7 @@ class _Writer:
     # ------------------------------------------------------------ blocks
 
     def _gap(self) -> int:
-        """How many lines end behind a block: in a list, no empty line follows."""
+        """How many lines end behind a list: inside of another one, no empty line follows."""
         return 1 if self._numbers else 2
 
     def _end_paragraph(self, token: Token) -> None:
@@ -141,7 +147,6 @@ class _Writer:
             self._text.write(label)
             self._text.end_line()
         self._text.write_block(token.content, language)
-        self._text.end_line(self._gap())
 
     def _rule(self, _token: Token) -> None:
         self._text.write(_RULE)
@@ -150,6 +155,7 @@ class _Writer:
     def _begin_quote(self, _token: Token) -> None:
         self._quotes += 1
         if self._quotes == 1 and not self._numbers:
+            self._text.close_up()
             self._text.open("blockquote")
         else:
             self._text.indent(_QUOTE, _QUOTE)
@@ -160,7 +166,8 @@ class _Writer:
             self._text.close("blockquote")
         else:
             self._text.outdent()
-        self._text.end_line(self._gap())
+        self._text.end_line()
+        self._text.close_up()
 
     def _table(self, opening: Token, rest: Iterator[Token]) -> None:
         rows: list[list[str]] = []
@@ -180,7 +187,6 @@ class _Writer:
         # A row may have cells for which there is no column: nobody would see them.
         whole = _letters(source) == _letters("".join(cell for row in rows for cell in row))
         self._text.write_block(table_text(rows, sides) if whole else source)
-        self._text.end_line(self._gap())
 
     # ------------------------------------------------------------ lists
 
@@ -225,7 +231,7 @@ class _Writer:
             self._addresses.append("")
             self._text.open("text_link", address)
         else:
-            self._addresses.append(address)
+            self._addresses.append(address.removeprefix(_MAIL))
 
     def _end_link(self, _token: Token) -> None:
         self._text.close("text_link")

@@ -9,11 +9,14 @@ from handrail.telegram.text.building import tidied
 from handrail.telegram.text.rich import EMPTY, Entity, RichText, utf16_length
 from handrail.telegram.text.units import Units
 
-__all__ = ["LONGEST_MESSAGE", "MOST_ENTITIES", "beginning", "left_out", "shortened", "split"]
+__all__ = ["LONGEST_MESSAGE", "MOST_ENTITIES", "beginning", "entity_bytes", "fits", "left_out", "shortened", "split"]
 
 LONGEST_MESSAGE = 4096
 MOST_ENTITIES = 100
+MOST_ENTITY_BYTES = 9_000
+"""Telegram refuses a message whose entities take more than about 9,500 bytes: a few dozen long links."""
 
+_BYTES_OF_ANY = 12
 _LEAST_ROOM = 2
 _LEAST_FILLED = 2
 """A message is cut where it reads best, but not before one part in so many of it is full."""
@@ -31,9 +34,21 @@ def beginning(rich: RichText, limit: int, most_entities: int = MOST_ENTITIES) ->
     return next(_Cutter(rich, limit, most_entities).parts(), EMPTY)
 
 
+def fits(rich: RichText, limit: int = LONGEST_MESSAGE, most_entities: int = MOST_ENTITIES) -> bool:
+    """Whether a text is one message."""
+    if rich.length > limit or len(rich.entities) > most_entities:
+        return False
+    return sum(map(entity_bytes, rich.entities)) <= MOST_ENTITY_BYTES
+
+
+def entity_bytes(entity: Entity) -> int:
+    """What an entity takes of the room that a message has for them."""
+    return _BYTES_OF_ANY + len(entity.url.encode("utf-8", "replace")) + len(entity.language)
+
+
 def shortened(rich: RichText, limit: int, mark: str = "…", most_entities: int = MOST_ENTITIES) -> RichText:
     """The text, or as much of it as fits with a `mark` behind it that says that there is more."""
-    if rich.length <= limit and len(rich.entities) <= most_entities:
+    if fits(rich, limit, most_entities):
         return rich
     room = limit - utf16_length(mark)
     return (beginning(rich, room, most_entities) if room >= _LEAST_ROOM else EMPTY) + mark
@@ -41,20 +56,22 @@ def shortened(rich: RichText, limit: int, mark: str = "…", most_entities: int 
 
 def left_out(rich: RichText, limit: int, most_entities: int = MOST_ENTITIES) -> RichText:
     """The text, or as much of it as fits, and on a line of its own how much more there is."""
-    if rich.length <= limit and len(rich.entities) <= most_entities:
+    if fits(rich, limit, most_entities):
         return rich
     whole = rich.text.rstrip()
-    room = limit - utf16_length(_more(whole, ""))
+    room = limit - max(utf16_length(_lines(whole.count("\n"))), utf16_length(_characters(len(whole))))
     shown = beginning(rich, max(_LEAST_ROOM, room), most_entities)
-    return shown + _more(whole, shown.text)
+    lines = whole.count("\n") - shown.text.count("\n")
+    return shown + (_lines(lines) if lines > 0 else _characters(len(whole) - len(shown.text)))
 
 
-def _more(whole: str, shown: str) -> str:
-    """How much of a text is missing: in lines, or in characters if its lines are all there is of it."""
-    lines = whole.count("\n") - shown.count("\n")
-    if lines > 0:
-        return f"\n… {count(lines, 'more line')}"
-    return f"\n… {count(len(whole) - len(shown), 'more character')}"
+def _lines(number: int) -> str:
+    return f"\n… {count(number, 'more line')}"
+
+
+def _characters(number: int) -> str:
+    """For a text of which every line is seen, but not the whole last one."""
+    return f"\n… {count(number, 'more character')}"
 
 
 class _Cutter:
@@ -75,35 +92,46 @@ class _Cutter:
     def parts(self) -> Iterator[RichText]:
         start = 0
         while (start := self._skip_empty_lines(start)) < self._units.length:
-            near = self._entities_near(start)
-            end = self._cut(start, near)
-            part = self._part(start, end, near)
+            near, end = self._entities_near(start)
+            cut = self._cut(start, end, near)
+            part = self._part(start, cut, near)
             if part.text.strip():
                 yield part
-            self._pass(end)
-            start = end
+            self._pass(cut)
+            start = cut
 
     def _skip_empty_lines(self, start: int) -> int:
         """Where the next message begins: at the first line that has something on it; its indentation stays."""
-        at = start
-        while at < self._units.length and self._units.is_space(at):
-            at += 1
-            if self._units.unit(at - 1) == ord("\n"):
-                start = at
-        return start if at < self._units.length else at
+        while start < self._units.length:
+            window = self._units.slice(start, start + self._limit)
+            if text := window.lstrip():
+                empty = window[: len(window) - len(text)]
+                return start + empty.rfind("\n") + 1
+            start += self._limit
+        return self._units.length
 
     # ------------------------------------------------------------ entities
 
-    def _entities_near(self, start: int) -> list[Entity]:
-        """Those that may be in the next part: no more than it may have, and the one that would be too many."""
-        near = [entity for entity in self._carried if entity.offset + entity.length > start]
-        behind = start + self._limit
-        for number in range(self._next, len(self._entities)):
-            entity = self._entities[number]
-            if entity.offset >= behind or len(near) > self._most:
+    def _entities_near(self, start: int) -> tuple[list[Entity], int]:
+        """Those that the next part may have, and where it ends at the latest: before the one that is too many."""
+        end = min(start + self._limit, self._units.length)
+        near: list[Entity] = []
+        size = 0
+        for entity in self._from(start):
+            if entity.offset >= end:
                 break
-            near.append(entity)
-        return near
+            fits = len(near) < self._most and size + entity_bytes(entity) <= MOST_ENTITY_BYTES
+            if fits:
+                near.append(entity)
+                size += entity_bytes(entity)
+            elif entity.offset > start:
+                return near, entity.offset
+        return near, end
+
+    def _from(self, start: int) -> Iterator[Entity]:
+        """The entities behind `start`, and those that go on there."""
+        yield from (entity for entity in self._carried if entity.offset + entity.length > start)
+        yield from (self._entities[number] for number in range(self._next, len(self._entities)))
 
     def _pass(self, end: int) -> None:
         """Everything up to `end` is cut off."""
@@ -117,19 +145,13 @@ class _Cutter:
         text = self._units.slice(start, end).rstrip()
         stop = start + utf16_length(text)
         inside = [clipped for entity in near if (clipped := _clipped(entity, start, stop)) is not None]
-        return tidied(text, inside[: self._most])
+        return tidied(text, inside)
 
     # ------------------------------------------------------------ where to cut
 
-    def _cut(self, start: int, near: Sequence[Entity]) -> int:
-        end = min(start + self._limit, self._units.length)
-        if len(near) > self._most and near[self._most].offset > start:
-            end = min(end, near[self._most].offset)
+    def _cut(self, start: int, end: int, near: Sequence[Entity]) -> int:
         if end == self._units.length:
             return end
-        return self._best_cut(start, end, near)
-
-    def _best_cut(self, start: int, end: int, near: Sequence[Entity]) -> int:
         low = start + (end - start) // _LEAST_FILLED
         blocks = [entity for entity in near if entity.kind == "pre"]
         return (

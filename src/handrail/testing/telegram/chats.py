@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from handrail.testing.telegram.entities import Entity
@@ -15,17 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["Chat", "Draft", "Topic"]
 
 _T = TypeVar("_T")
+_DRAFT_SECONDS = 30.0
 _CHAT_NAMES: tuple[str, ...] = ("first_name", "last_name", "username")
 
 
+@dataclass(frozen=True)
 class Draft:
     """A message while it is being written, as a private chat shows it."""
 
-    def __init__(self, draft_id: int, text: str, entities: Sequence[Entity], thread: int) -> None:
-        self.id = draft_id
-        self.text = text
-        self.entities = list(entities)
-        self.thread = thread
+    id: int
+    text: str
+    entities: list[Entity]
+    thread: int = 0
+    at: float = field(default_factory=time.monotonic)
 
 
 class Chat:
@@ -53,13 +57,15 @@ class Chat:
         self.bot_is_member = True
         self.topics: dict[int, Topic] = {}
         self.drafts: list[Draft] = []
-        """Every draft that was shown, in order; the next message of the bot ends what is shown now."""
-        self.draft: Draft | None = None
-        """The one that is shown now."""
+        """Every draft that was shown, in order."""
+        self.draft_is_over = True
+        """The next message of the bot ends what is shown now."""
         self.actions: list[str] = []
         """Every chat action: `typing`, `upload_document` …"""
-        self.log: list[Message] = []
-        """Every message, also those that are gone."""
+        self.acted_at = 0.0
+        """When the last of them came, by `time.monotonic()`."""
+        self.log: dict[int, Message] = {}
+        """Every message by id, also those that are gone."""
 
     def __repr__(self) -> str:
         return f"<Chat {self.id} {self.name}>"
@@ -84,7 +90,7 @@ class Chat:
     @property
     def messages(self) -> list[Message]:
         """The messages that stand in it now."""
-        return [message for message in self.log if not message.is_deleted]
+        return [message for message in self.log.values() if not message.is_deleted]
 
     @property
     def bot_messages(self) -> list[Message]:
@@ -93,7 +99,14 @@ class Chat:
 
     def message(self, id: int) -> Message | None:
         """The message of this id, if it stands there."""
-        return next((message for message in reversed(self.messages) if message.id == id), None)
+        found = self.log.get(id)
+        return None if found is None or found.is_deleted else found
+
+    @property
+    def draft(self) -> Draft | None:
+        """The draft that is shown now: for half a minute, unless a message of the bot comes."""
+        last = self.drafts[-1] if self.drafts and not self.draft_is_over else None
+        return last if last and time.monotonic() - last.at < _DRAFT_SECONDS else None
 
     async def wait(self, condition: Callable[[list[Message]], _T | None], timeout: float = 10) -> _T:
         """Wait until a condition on the messages holds, and return what it returned.

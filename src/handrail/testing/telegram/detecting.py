@@ -6,7 +6,9 @@ import re
 
 from handrail.testing.telegram.entities import Entity, units
 
-__all__ = ["detected"]
+__all__ = ["detected", "is_command_for"]
+
+_COMMAND_TO = re.compile(r"/\w+(?:@(\w+))?")
 
 _PATTERNS = (
     ("url", re.compile(r"\b(?:https?|ftp|tg|ton)://[^\s<>\"]*[^\s<>\".,;:!?)\]']", re.IGNORECASE)),
@@ -23,6 +25,12 @@ _PATTERNS = (
     ),
 )
 """In this order: what an earlier one took, a later one leaves."""
+
+
+def is_command_for(username: str, text: str) -> bool:
+    """Whether a text is a command to a bot, or to no bot by name."""
+    command = _COMMAND_TO.match(text)
+    return command is not None and (command[1] is None or command[1].lower() == username.lower())
 
 
 def detected(text: str) -> list[Entity]:

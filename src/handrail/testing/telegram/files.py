@@ -10,11 +10,13 @@ from pathlib import PurePosixPath
 
 from handrail.testing.telegram.api_errors import bad_request
 
-__all__ = ["MOST_TO_DOWNLOAD", "MOST_TO_UPLOAD", "FileShelf", "StoredFile", "image_size"]
+__all__ = ["MOST_TO_DOWNLOAD", "MOST_TO_UPLOAD", "PIXEL", "FileShelf", "StoredFile", "image_size"]
 
 MOST_TO_DOWNLOAD = 20 << 20
 """Bots get files of up to 20 MB; people may send larger ones."""
 MOST_TO_UPLOAD = 50 << 20
+PIXEL = b"GIF89a\1\0\1\0\x80\0\0\xff\xff\xff\0\0\0!\xf9\4\1\0\0\0\0,\0\0\0\0\1\0\1\0\0\2\2D\1\0;"
+"""The smallest picture: what every photo's smallest size is here, so that whoever takes that one sees it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from handrail.testing.telegram.entities import Entity
+from handrail.testing.telegram.entities import Entity, units
 from handrail.testing.telegram.files import StoredFile, image_size
 from handrail.testing.telegram.markup import Button, keyboard_json
 from handrail.testing.telegram.people import BotAccount, User
@@ -32,19 +32,24 @@ class Media:
     kind: str
     """`photo`, `document`, `video`, `audio`, `voice`, `animation` or `sticker`."""
     file: StoredFile
+    thumbnail: StoredFile | None = None
+    """The small size that a photo has besides its own."""
 
     def as_json(self) -> Any:
         """The value of the field of this kind; of a photo, all the sizes there are."""
-        common = {
-            "file_id": self.file.file_id,
-            "file_unique_id": self.file.unique_id,
-            "file_size": len(self.file.data),
-        }
         if self.kind == "photo":
-            width, height = image_size(self.file.data) or (800, 600)
-            return [{**common, "width": width, "height": height}]
-        described = {**common, "file_name": self.file.name, "mime_type": self.file.mime}
+            return [_photo_size(file) for file in (self.thumbnail, self.file) if file is not None]
+        described = {**_file_json(self.file), "file_name": self.file.name, "mime_type": self.file.mime}
         return {**described, **_LACKING.get(self.kind, {})}
+
+
+def _file_json(file: StoredFile) -> dict[str, Any]:
+    return {"file_id": file.file_id, "file_unique_id": file.unique_id, "file_size": len(file.data)}
+
+
+def _photo_size(file: StoredFile) -> dict[str, Any]:
+    width, height = image_size(file.data) or (800, 600)
+    return {**_file_json(file), "width": width, "height": height}
 
 
 _LACKING: dict[str, dict[str, Any]] = {
@@ -167,7 +172,7 @@ class Message:
             ("message_thread_id", self.thread),
             ("is_topic_message", bool(self.thread)),
             ("reply_to_message", reply),
-            ("quote", {"text": self.quote, "position": 0} if self.quote else None),
+            ("quote", self._quote_json()),
             ("edit_date", self.edited_at),
             ("media_group_id", self.album),
             ("forward_origin", self.forwarded_from),
@@ -175,6 +180,12 @@ class Message:
             ("link_preview_options", self.link_preview),
             ("reply_markup", {"inline_keyboard": keyboard_json(self.buttons)} if self.buttons else None),
         ]
+
+    def _quote_json(self) -> dict[str, Any] | None:
+        if not self.quote or self.reply_to is None:
+            return None
+        before = self.reply_to.text.partition(self.quote)[0]
+        return {"text": self.quote, "position": units(before)}
 
     def _body(self) -> dict[str, Any]:
         """Its text, or its file and caption."""

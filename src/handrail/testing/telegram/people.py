@@ -64,11 +64,14 @@ class BotAccount:
     """The bot under test."""
 
     def __init__(self, token: str, *, first_name: str, username: str, reads_all_groups: bool) -> None:
-        self.id = int(token.partition(":")[0])
+        number, colon, secret = token.partition(":")
+        if not (number.isdigit() and colon and secret):
+            raise ValueError(f"{token!r} is not the token of a bot: it must be a number, a colon and a secret")
+        self.id = int(number)
         self.first_name = first_name
         self.username = username
         self.reads_all_groups = reads_all_groups
-        """Whether its privacy mode is off: otherwise it sees in groups only what is meant for it."""
+        """Whether its privacy mode is off: otherwise it sees in groups only commands and replies to itself."""
         self.commands: dict[str, list[dict[str, str]]] = {}
         """What `setMyCommands` set, by scope and language (written as JSON)."""
         self.menu_button: dict[str, Any] = {"type": "commands"}

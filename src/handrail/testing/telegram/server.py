@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -36,13 +37,14 @@ from handrail.testing.telegram.chats import Chat
 from handrail.testing.telegram.faults import Faults
 from handrail.testing.telegram.pace import TelegramPace
 from handrail.testing.telegram.people import BotAccount, User
+from handrail.testing.telegram.playground import PREFIX, Playground
 from handrail.testing.telegram.requests import Parameters, read_parameters
 from handrail.testing.telegram.world import World
 
-__all__ = ["ServedCall", "TelegramServer"]
+__all__ = ["TEST_TOKEN", "ServedCall", "TelegramServer"]
 
 _T = TypeVar("_T")
-_TOKEN = "123456:TEST-token-of-a-bot-that-does-not-exist"  # noqa: S105 - nobody's
+TEST_TOKEN = "123456:TEST-token-of-a-bot-that-does-not-exist"  # noqa: S105 - nobody's
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class TelegramServer:
 
     def __init__(
         self,
-        token: str = _TOKEN,
+        token: str = TEST_TOKEN,
         *,
         pace: TelegramPace | None = None,
         username: str = "handrail_test_bot",
@@ -81,6 +83,7 @@ class TelegramServer:
         """Every call, in the order in which they were answered."""
         self._world = World(self.bot, self.faults)
         self._api = BotApi(self._world, self.faults, pace)
+        self._playground = Playground(self._world)
         self._host = host
         self._port = port
         self._server = HTTPServer(self._handle)
@@ -97,10 +100,24 @@ class TelegramServer:
         await self._api.close()
         await self._server.close()
 
+    @asynccontextmanager
+    async def unreachable(self) -> AsyncIterator[None]:
+        """Nobody listens meanwhile. Chats and updates stay, and the address is the same afterwards."""
+        await self._server.close()
+        try:
+            yield
+        finally:
+            await self._server.start(self._host, self._port)
+
     @property
     def url(self) -> str:
         """The base: methods are at `/bot<token>/METHOD` below it, files at `/file/bot<token>/PATH`."""
         return f"http://{self._host}:{self._port}"
+
+    @property
+    def playground(self) -> str:
+        """The address of the page that draws the chats; `#CHAT` or `#CHAT/TOPIC` shows one of them."""
+        return f"{self.url}{PREFIX}"
 
     # Who is there
 
@@ -160,6 +177,8 @@ class TelegramServer:
         elif path.startswith("/bot"):
             token, _, method = path.removeprefix("/bot").partition("/")
             await self._answer(token, method, request, response)
+        elif path == PREFIX or path.startswith(f"{PREFIX}/"):
+            await self._playground.handle(path.removeprefix(PREFIX).removesuffix("/"), request, response)
         else:
             await _send(response, ApiError(404, "Not Found"))
 

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from handrail.testing.telegram.api_errors import bad_request, forbidden
 from handrail.testing.telegram.chats import Chat, Draft, Topic
-from handrail.testing.telegram.detecting import detected
+from handrail.testing.telegram.detecting import detected, is_command_for
 from handrail.testing.telegram.entities import Entity
 from handrail.testing.telegram.faults import Faults
-from handrail.testing.telegram.files import FileShelf
+from handrail.testing.telegram.files import PIXEL, FileShelf
 from handrail.testing.telegram.markup import Button
 from handrail.testing.telegram.messages import CallbackAnswer, Media, Message
 from handrail.testing.telegram.people import BotAccount, User
@@ -38,10 +38,13 @@ class World:
         self._own_ids = itertools.count(1)
         """Numbers the messages of all private chats and basic groups together, as a real account does."""
         self._group_ids: dict[int, itertools.count[int]] = {}
+        """Each supergroup has numbers of its own; 1 says that it was made, so no message of ours has it."""
         self._albums = itertools.count(13_500_000_000_000_001)
         self._queries = itertools.count(4_300_000_000_000_001)
         self._pressed: dict[str, tuple[float, asyncio.Future[CallbackAnswer]]] = {}
         self._changed = asyncio.Event()
+        self.version = 0
+        """Another number after each change."""
 
     # People and chats
 
@@ -96,9 +99,8 @@ class World:
     def add_message(self, chat: Chat, sender: User | BotAccount, **fields: Any) -> Message:
         """Put a message into a chat. It ends the draft that the bot showed there."""
         message = Message(self._next_id(chat), chat, sender, int(time.time()), **fields)
-        chat.log.append(message)
-        if message.by_bot:
-            chat.draft = None
+        chat.log[message.id] = message
+        chat.draft_is_over = chat.draft_is_over or message.by_bot
         self.notify()
         return message
 
@@ -112,10 +114,13 @@ class World:
         entities: Sequence[Entity] | None = None,
         **fields: Any,
     ) -> Message:
-        """What a person sends: it stands in the chat, and the bot hears of it unless it is not meant to."""
+        """What a person sends: it stands in the chat, and the bot hears of it unless it is not meant to.
+
+        Whoever writes in a topic without replying to anything replies, says the API, to the topic's first message.
+        """
         thread = fields.get("thread", 0)
         if reply_to is None and thread:
-            reply_to = self._topic_message(chat, thread)
+            reply_to = chat.message(thread)
         marked = detected(text) if entities is None else list(entities)
         message = self.add_message(chat, by, text=text, entities=marked, reply_to=reply_to, **fields)
         if chat.is_private:
@@ -133,7 +138,8 @@ class World:
 
     def media(self, kind: str, data: bytes, name: str, mime: str) -> Media:
         """A file that somebody sends."""
-        return Media(kind, self.files.add(data, name, folder=f"{kind}s", mime=mime))
+        thumbnail = self.files.add(PIXEL, "thumbnail.gif", folder="thumbnails") if kind == "photo" else None
+        return Media(kind, self.files.add(data, name, folder=f"{kind}s", mime=mime), thumbnail)
 
     def next_album(self) -> str:
         """The mark of messages that are sent together."""
@@ -156,8 +162,14 @@ class World:
 
     def show_draft(self, chat: Chat, draft: Draft) -> None:
         """What the bot is about to write."""
-        chat.draft = draft
         chat.drafts.append(draft)
+        chat.draft_is_over = False
+        self.notify()
+
+    def show_action(self, chat: Chat, action: str) -> None:
+        """What the bot is doing."""
+        chat.actions.append(action)
+        chat.acted_at = time.monotonic()
         self.notify()
 
     # Buttons
@@ -190,6 +202,7 @@ class World:
 
     def notify(self) -> None:
         """Something changed: those who wait look again."""
+        self.version += 1
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -210,19 +223,15 @@ class World:
     def _next_id(self, chat: Chat) -> int:
         if chat.kind != "supergroup":
             return next(self._own_ids)
-        return next(self._group_ids.setdefault(chat.id, itertools.count(1)))
-
-    def _topic_message(self, chat: Chat, thread: int) -> Message | None:
-        """The message a topic began with: whoever writes in a topic without replying replies to it, says the API."""
-        return next((message for message in chat.log if message.id == thread), None)
+        return next(self._group_ids.setdefault(chat.id, itertools.count(2)))
 
     def _bot_hears(self, message: Message) -> bool:
-        """In groups a bot in privacy mode hears commands, mentions of itself and replies to itself only."""
+        """In groups a bot in privacy mode hears commands and replies to itself only: not even that it is mentioned."""
         chat = message.chat
         if chat.is_private or self.bot.reads_all_groups or chat.bot_is_admin:
             return True
         replied = message.reply_to is not None and message.reply_to.by_bot and not message.reply_to.service
-        return replied or message.text.startswith("/") or f"@{self.bot.username}".lower() in message.text.lower()
+        return replied or is_command_for(self.bot.username, message.text)
 
     def _as_pressed(self, message: Message) -> dict[str, Any]:
         """A message that is gone by now is described by its id alone."""

@@ -85,8 +85,7 @@ def send_chat_action(call: Call) -> bool:
         raise bad_request("wrong parameter action in request")
     chat = chat_of(call)
     thread_of(call, chat)
-    chat.actions.append(action)
-    call.world.notify()
+    call.world.show_action(chat, action)
     return True
 
 
