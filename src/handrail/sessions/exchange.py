@@ -26,7 +26,7 @@ PRIVATE: Final = (
     *(".env", ".env.*", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx", "*.gpg", "*.asc"),
     *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker"),
     *(".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", "credentials", "credentials.*", "*.tfstate"),
-    *(".git", ".claude", ".claude.json", ".handrail", ".*_history", ".password-store"),
+    *("telegram-token", ".git", ".claude", ".claude.json", ".handrail", ".*_history", ".password-store"),
 )
 """Names of files and directories that hold secrets, or that programs obey."""
 

@@ -23,7 +23,7 @@ from handrail.telegram.bot import BotUser, TelegramBot
 from handrail.telegram.bot_errors import BotError, TokenInvalid
 from handrail.telegram.commands.desk import Commands
 from handrail.telegram.files.desk import FilesDesk
-from handrail.telegram.follower import Follower, Rhythm
+from handrail.telegram.follower import Follower
 from handrail.telegram.following import Following
 from handrail.telegram.inbox import Inbox
 from handrail.telegram.intake import Intake
@@ -35,6 +35,7 @@ from handrail.telegram.outbox.worker import Outbox
 from handrail.telegram.people import People
 from handrail.telegram.polling import Polling
 from handrail.telegram.reporting import Report
+from handrail.telegram.rhythm import Rhythm
 from handrail.telegram.routing import Router
 from handrail.telegram.sessions import ChatSessions
 from handrail.telegram.settings import TelegramSettings

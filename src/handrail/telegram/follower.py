@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-import zlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from handrail.errors import HandrailError
 from handrail.events.model import Delta
 from handrail.events.reduce import reduce
 from handrail.events.view import AskItem, SessionView
@@ -18,45 +16,29 @@ from handrail.remote.hub import Hub
 from handrail.sessions.feed import Item
 from handrail.store.base import SessionRow
 from handrail.telegram.asks.desk import AskDesk, item_of
-from handrail.telegram.commands.plans import leave_plan_mode, planmode_note
 from handrail.telegram.model import Place
 from handrail.telegram.news import News
 from handrail.telegram.outbox.worker import Outbox
+from handrail.telegram.passing import Passing
 from handrail.telegram.people import People
+from handrail.telegram.plan_leaving import PlanLeaving
+from handrail.telegram.rhythm import Rhythm
 from handrail.telegram.sessions import leaving_note
-from handrail.telegram.show.streamed import streamed, written_so_far
-from handrail.telegram.state import BridgeState, Chat, Follow, Tables
+from handrail.telegram.show.streamed import written_so_far
+from handrail.telegram.state import BridgeState, Follow, Tables
 from handrail.telegram.telling import Teller
 from handrail.telegram.viewing import opened_view, trim, turn_the_page
 
-__all__ = ["Follower", "Rhythm"]
+__all__ = ["Follower"]
 
 WAITING_ITEMS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Rhythm:
-    """How often something is shown, in seconds."""
-
-    progress: float = 2.0
-    """Between two states of the progress."""
-    first_progress: float = 1.5
-    """How long a run may take without any."""
-    heartbeat: float = 15.0
-    """Between two states of it while nothing happens: the clock in it goes on."""
-    draft: float = 1.0
-    typing: float = 4.5
-    rest: float = 30.0
-    """How long a session that does nothing is followed."""
-
-
 @dataclass(slots=True)
 class _Shown:
-    """When something was shown last."""
+    """The progress that was shown last: when, and what was known then."""
 
-    progress: float = 0.0
-    draft: float = 0.0
-    typing: float = 0.0
+    at: float = 0.0
     seq: int = 0
     text: str = ""
 
@@ -85,8 +67,10 @@ class Follower:
     _hears_text: bool = False
     """Whether what is being written comes, too: only some want to know that."""
     _last_change: float = 0.0
-    _settled: set[str] = field(default_factory=set)
-    """Plans that were dealt with for those who wanted that."""
+
+    def __post_init__(self) -> None:
+        self._passing = Passing(self.session_id, self.outbox, self.rhythm)
+        self._plans = PlanLeaving(self.session_id, self.hub, self.state, self.people)
 
     def refresh(self) -> None:
         """Somebody else follows it now, or otherwise: show everybody what is asked."""
@@ -104,13 +88,11 @@ class Follower:
         items = self.hub.session(self.session_id).subscribe(self._view.seq, deltas=self._hears_text)
         pump = asyncio.get_running_loop().create_task(_pump(items, queue))
         try:
-            await self._follow(queue)
-            if pump.done():
-                pump.result()
+            if await self._follow(queue):
+                await pump  # it is at its end, and raises why
         finally:
             pump.cancel()
-            with suppress(asyncio.CancelledError, Exception):  # what it raised was raised above
-                await pump
+            await asyncio.gather(pump, return_exceptions=True)
 
     async def _begin(self, row: SessionRow, cursor: int) -> None:
         self._view = await opened_view(self.hub.store, row, cursor)
@@ -118,11 +100,15 @@ class Follower:
         self._host = await self._host_name(row.host)
         self._last_change = self.clock()
 
-    async def _follow(self, queue: asyncio.Queue[Item | None]) -> None:
+    async def _follow(self, queue: asyncio.Queue[Item | None]) -> bool:
+        """Until it need not go on. Says whether that is because nothing more will come."""
         while True:
             is_open = await self._take_in(queue)
-            if not await self._tell() or not is_open or self._has_rested:
-                return
+            is_told = await self._tell()
+            if not is_open:
+                return True
+            if not is_told or self._has_rested:
+                return False
 
     async def _take_in(self, queue: asyncio.Queue[Item | None]) -> bool:
         """Whatever has come, or nothing for a while. False at the end."""
@@ -133,8 +119,6 @@ class Follower:
         while not queue.empty():
             if not self._take(queue.get_nowait()):
                 return False
-            if self._news and queue.empty():
-                break
         return True
 
     def _take(self, item: Item | None) -> bool:
@@ -167,10 +151,13 @@ class Follower:
     async def _tell(self) -> bool:
         """Bring the chats to what is so now. False if somebody is behind: then it must be read from there."""
         await self._look_up_strange_asks()
-        await self._leave_plan_mode()
+        for item in await self._plans.answer(self._view):
+            self._hide(item)
         if (self._news or self._refresh or self._is_progress_due) and not await self._write():
             return False
-        await self._show_passing_things()
+        now = self.clock()
+        if self._passing.is_due(self._view, now):
+            self._passing.show(self._view, await self._places(), now)
         return True
 
     @property
@@ -178,24 +165,23 @@ class Follower:
         run, now = self._view.run, self.clock()
         if run is None or self._view.seq < self._told:
             return False
-        if not self._shown.progress and now < run.started_at + self.rhythm.first_progress:
+        if not self._shown.at and now < run.started_at + self.rhythm.first_progress:
             return False
         has_changed = self._view.seq != self._shown.seq or written_so_far(self._view) != self._shown.text
-        return now >= self._shown.progress + (self.rhythm.progress if has_changed else self.rhythm.heartbeat)
+        return now >= self._shown.at + (self.rhythm.progress if has_changed else self.rhythm.heartbeat)
 
     async def _write(self) -> bool:
         news, self._news = self._news, News()
         refresh, self._refresh = self._refresh, False
         shows_progress = self._is_progress_due
         if news.runs:
-            await self._drop_drafts(news)
+            self._passing.drop((run for _, run in news.runs), await self._places())
         told = await self.state.write(lambda tables: self._told_all(tables, news, refresh, shows_progress))
         if not told:
             return False
         self._told = max(self._told, self._view.seq)
         if shows_progress:
-            self._shown.progress, self._shown.seq = self.clock(), self._view.seq
-            self._shown.text = written_so_far(self._view)
+            self._shown = _Shown(self.clock(), self._view.seq, written_so_far(self._view))
         if news.runs:
             self._run_is_over()
         return True
@@ -217,7 +203,7 @@ class Follower:
                 for item in self._view.asks.values():
                     teller.ask(item)
             if shows_progress:
-                teller.progress(streamed=not self._has_draft(follow.place))
+                teller.progress(streamed=not self._passing.has_draft(follow.place))
             tables.move(follow.place, self.session_id, self._view.seq)
             if news.runs and self._view.run is None:
                 _part_with(tables, follow)
@@ -235,33 +221,6 @@ class Follower:
         """Whether somebody came who must be told of more than what comes from now on."""
         return follow.cursor < self._told or (follow.mode == "all" and not self._hears_text)
 
-    async def _show_passing_things(self) -> None:
-        """What nobody misses if it is not shown: that Claude writes, and what."""
-        now = self.clock()
-        if self._view.run is None or self._view.asks:
-            return
-        if now >= self._shown.typing + self.rhythm.typing:
-            self._shown.typing = now
-            for place in await self._places():
-                self.outbox.action(place)
-        if now >= self._shown.draft + self.rhythm.draft and (written := streamed(self._view)):
-            self._shown.draft = now
-            for place in await self._places():
-                if self._has_draft(place):
-                    self.outbox.draft(place, self._draft_id(self._view.run.number), written)
-
-    async def _drop_drafts(self, news: News) -> None:
-        """No draft may come behind the answer itself."""
-        for place in await self._places():
-            for _, run in news.runs:
-                self.outbox.drop_draft(place, self._draft_id(run.number))
-
-    def _has_draft(self, place: Place) -> bool:
-        return place.is_private and self.outbox.has_drafts
-
-    def _draft_id(self, run: int) -> int:
-        return zlib.crc32(f"{self.session_id}:{run}".encode()) or 1
-
     # ------------------------------------------------------------ asks
 
     async def _look_up_strange_asks(self) -> None:
@@ -271,25 +230,6 @@ class Follower:
             row = await self.hub.store.get_ask(self.session_id, ask_id)
             if row is not None:
                 self._news.asks[ask_id] = (seq, item_of(row))
-
-    async def _leave_plan_mode(self) -> None:
-        """Answer plans for chats that want to leave plan mode without being asked."""
-        plans = [item for item in self._view.asks.values() if item.kind == "plan" and item.digest not in self._settled]
-        for item in plans:
-            self._settled.add(item.digest)
-            for chat, user_id in await self.state.read(self._chats_that_go_on):
-                user = self.people.user(user_id)
-                if user is not None and await leave_plan_mode(
-                    self.people.hub_for(user), chat, self.hub.session(self.session_id), item
-                ):
-                    self._hide(item)
-                    break
-
-    def _chats_that_go_on(self, tables: Tables) -> list[tuple[Chat, int]]:
-        chats = [tables.chat(follow.place) for follow in tables.follows(self.session_id) if follow.mode == "all"]
-        wanting = [chat for chat in chats if chat.session_id == self.session_id and chat.prefs.planmode == "auto"]
-        noted = [(chat, tables.noted(planmode_note(chat.place)) or "") for chat in wanting]
-        return [(chat, int(user_id)) for chat, user_id in noted if user_id.lstrip("-").isdigit()]
 
     def _hide(self, item: AskItem) -> None:
         """It is answered: it will be shown when that is in the journal."""
@@ -317,7 +257,7 @@ async def _pump(items: AsyncGenerator[Item, None], queue: asyncio.Queue[Item | N
         async with aclosing(items):
             async for item in items:
                 await queue.put(item)
-    except HandrailError:
+    except Exception:
         await queue.put(None)
         raise
     await queue.put(None)

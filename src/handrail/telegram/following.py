@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from handrail.errors import HandrailError, SessionNotFound, StoreError
 from handrail.remote.changes import HubChange
 from handrail.remote.errors import HubUnreachable
@@ -154,7 +156,7 @@ class Following:
             return
         waits = await self.state.read(lambda tables: bool(Waiting(tables).all(session_id)))
         is_behind = any(follow.cursor < row.last_seq for follow in follows)
-        if is_behind or row.status in WORKING or (change is None and row.status == "waiting"):
+        if is_behind or row.status in WORKING:
             self._start(session_id)
             return
         await self.state.write(lambda tables: _part(tables, follows))
@@ -265,7 +267,9 @@ def _bury(tables: Tables, follow: Follow) -> None:
         if message.key.startswith(("progress:", "ask:")) and message.content != GONE:
             tables.retire(message.key)
             tables.want(_wanted(message.key, place, session_id, _without_buttons(message.key, message.content)))
-    if tables.chat(place).session_id == session_id:
+    chat = tables.chat(place)
+    if chat.session_id == session_id:
+        tables.set_chat(msgspec.structs.replace(chat, session_id=""))
         tables.want(_wanted(f"deleted:{session_id}:{place}", place, session_id, Content(plain(DELETED))))
     tables.unfollow(place, session_id)
     tables.note(leaving_note(session_id, place), None)

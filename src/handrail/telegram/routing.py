@@ -167,7 +167,7 @@ class Router:
             return
         await self.revive(message.chat.id)
         if not self.people.serves(message.place):
-            await self._say(message, NOT_HERE.format(chat=message.chat.id))
+            await self._say(message, NOT_HERE.format(chat=message.chat.id), key=f"elsewhere:{message.place}")
             return
         hub = self.people.hub_for(user)
         replied = await self._replied(message)

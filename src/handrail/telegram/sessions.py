@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.errors import ControlError, HandrailError, SessionNotFound
+from handrail.errors import ControlError, HandrailError, SessionError, SessionNotFound
 from handrail.protocol.options import Options
 from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
@@ -39,6 +39,7 @@ class Origin(msgspec.Struct, frozen=True):
 
     place: Place
     message_id: int
+    session_id: str = ""
 
 
 def origin_note(uuid: str) -> str:
@@ -216,7 +217,7 @@ class ChatSessions:
     ) -> None:
         """Have a message sent, once, and remember what its answer is a reply to."""
         uuid = self._names.message(place, message_id, edit)
-        origin = msgspec.json.encode(Origin(place, message_id)).decode()
+        origin = msgspec.json.encode(Origin(place, message_id, session.id)).decode()
         await self._state.write(lambda tables: tables.note(origin_note(uuid), origin))
         await session.send(content, uuid=uuid)
         self._wake(session.id)
@@ -228,14 +229,13 @@ class ChatSessions:
         if kept:
             self._changed()
             return True
-        chat = await self._chat(place)
         waits = await self._state.read(lambda tables: tables.noted(origin_note(uuid)))
-        if not chat.session_id or waits is None:
+        if waits is None:
             return False
-        session = hub.session(chat.session_id)
+        session = hub.session(msgspec.json.decode(waits, type=Origin).session_id)
         try:
             answer = await session.control("cancel_async_message", message_uuid=uuid)
-        except (ControlError, SessionNotFound):
+        except (ControlError, SessionError):
             return False
         if answer.get("cancelled"):
             await self._deliver(hub, place, session, content, message_id=message_id, edit=edit)

@@ -62,6 +62,8 @@ class Teller:
     def tell(self, news: News) -> None:
         """Everything that is new for this place."""
         seen = self._follow.cursor
+        if news.asks and self._view.run is not None:
+            self._holds_back(self._view.run)
         for seq, ask in news.asks.values():
             if seq > seen:
                 self.ask(ask)
@@ -99,7 +101,7 @@ class Teller:
     def progress(self, *, streamed: bool) -> None:
         """What goes on now."""
         run = self._view.run
-        if run is None or self._follow.mode != "all":
+        if run is None or self._follow.mode != "all" or self._holds_back(run):
             return
         shown = self._safely(
             lambda: progress.progress(
@@ -108,6 +110,13 @@ class Teller:
             plain("▸ Claude works."),
         )
         self._want(self._progress_key(run), Content(shown, reply_to=self._origin(run)), Priority.PROGRESS)
+
+    def _holds_back(self, run: RunItem) -> bool:
+        """Whether progress would push up what waits for a person: while something does, none is begun."""
+        known = self._tables.sent(self._progress_key(run)) if self._view.asks else None
+        if known is not None and not known.message_id:
+            self._want(known.key, GONE, Priority.PROGRESS)
+        return bool(self._view.asks) and (known is None or not known.message_id)
 
     def _run(self, run: RunItem) -> None:
         """A run is over: its answer takes the place of its progress."""

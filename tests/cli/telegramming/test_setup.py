@@ -9,8 +9,8 @@ import pytest
 
 from handrail.cli.telegramming.asking_telegram import NobodyCame
 from handrail.cli.telegramming.places import bridge_database, bridge_lease
-from handrail.config import TelegramUser
-from handrail.config.bot_token import find_token
+from handrail.config import Telegram, TelegramUser
+from handrail.config.bot_token import find_token, remember_token
 from handrail.config.keys import TOKEN_VARIABLE
 from handrail.errors import ConfigError, HandrailError
 from handrail.telegram.bot import TelegramBot
@@ -98,12 +98,21 @@ async def test_a_token_that_was_revoked_is_asked_for_anew(tmp_path: Path) -> Non
     async with TelegramServer("123456:another-token-of-the-same-bot") as server:
         dialogue = Prepared(server.token)
         await machine.setup(server, dialogue, user=1, name="Ann", role="owner")
-        assert "is not good any more" in dialogue.said
+        assert "the token that is there is no good any more" in dialogue.said
         assert (token := find_token(machine.places, machine.config.telegram, {})) is not None
         assert token.value == server.token
         machine.environ[TOKEN_VARIABLE] = "1:wrong"
         with pytest.raises(ConfigError, match="the token in HANDRAIL_TELEGRAM_TOKEN is no good"):
             await machine.setup(server, Prepared())
+
+
+async def test_a_file_that_holds_no_token_is_written_anew(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    remember_token(machine.places, Telegram(), "oops")
+    async with TelegramServer() as server:
+        await machine.setup(server, Prepared(server.token), user=1, name="Ann", role="owner")
+        assert (token := find_token(machine.places, machine.config.telegram, {})) is not None
+        assert token.value == server.token
 
 
 async def test_a_token_of_the_environment_is_not_written(tmp_path: Path) -> None:

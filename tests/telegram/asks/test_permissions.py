@@ -145,8 +145,10 @@ async def test_an_edited_command_is_shown_again_and_then_allowed(chat: Chat, hub
     assert hub.decided == []
     (edited,) = await chat.beside("edited:")
     assert "make -j4\n\ntimeout: 5" in edited.content.text.text
+    assert await chat.reply("make -j8", to=edited)
+    _, edited = await chat.beside("edited:")
     assert await chat.press("Allow with these changes", content=edited.content) == "Approved with your changes"
-    assert hub.decided[0][1] == Allow(updated_input={"command": "make -j4", "timeout": 5})
+    assert hub.decided[0][1] == Allow(updated_input={"command": "make -j8", "timeout": 5})
     assert await chat.beside("edited:") == []
 
 

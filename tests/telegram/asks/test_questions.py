@@ -125,6 +125,28 @@ async def test_a_button_of_another_step_does_nothing(chat: Chat, hub: FakeHub) -
     assert "☑" not in "".join(texts(await chat.ask()))
 
 
+async def test_a_reply_that_comes_twice_counts_once(chat: Chat, hub: FakeHub) -> None:
+    """As after a crash: what was not marked as done is handled again."""
+    await chat.show(item_of(hub.put(asking(COLOUR, PARTS))))
+    message = await chat.message(chat.key)
+    assert message is not None
+    for _ in range(2):
+        assert await chat.desk.replied(message, "Green", ANN, hub.acting_for(ANN), message_id=77)
+    content = await chat.ask()
+    assert "Question 2 of 2" in content.text.text
+    assert "In your words" not in content.text.text
+
+
+async def test_a_reply_to_a_step_that_is_over_is_no_answer_to_the_next(chat: Chat, hub: FakeHub) -> None:
+    await chat.show(item_of(hub.put(asking(COLOUR, PARTS))))
+    first = await chat.message(chat.key)
+    await chat.press("Red")
+    assert await chat.reply("Green", to=first)
+    (said,) = await chat.beside("said:")
+    assert said.content.text.text == "Sorry, that was another step: look again, and answer the one that is shown now."
+    assert "In your words" not in (await chat.ask()).text.text
+
+
 async def test_how_far_somebody_came_survives_and_is_forgotten_with_the_ask(chat: Chat, hub: FakeHub) -> None:
     row = hub.put(asking(COLOUR, PARTS))
     await chat.show(item_of(row))

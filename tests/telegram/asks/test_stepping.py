@@ -12,6 +12,7 @@ from handrail.policy.answers.forms import check_elicited, form_fields
 from handrail.policy.answers.questions import Option, Question, check_answers
 from handrail.protocol.asks import Ask
 from handrail.telegram.asks import filling, stepping
+from handrail.telegram.asks.not_understood import NotUnderstood
 
 LABELS = st.text(min_size=1, max_size=6).filter(lambda text: text.strip() != "")
 QUESTIONS = st.lists(
@@ -114,7 +115,7 @@ def test_whatever_is_pressed_a_form_fits_or_says_why_not(
     state = filling.begun("d")
     for do, number, text in moves:
         if do == "write":
-            with suppress(ValueError):
+            with suppress(NotUnderstood):
                 state = filling.written(state, fields, text)
         else:
             state = filling.pressed(state, fields, do, number)

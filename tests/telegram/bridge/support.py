@@ -14,12 +14,12 @@ from handrail.server.hub import HubSettings
 from handrail.store.base import SessionRow
 from handrail.telegram.bot import TelegramBot
 from handrail.telegram.bridge import Bridge
-from handrail.telegram.follower import Rhythm
 from handrail.telegram.model import User
 from handrail.telegram.outbox.pacing import Pace
+from handrail.telegram.rhythm import Rhythm
 from handrail.telegram.settings import TelegramSettings
 from handrail.telegram.state import BridgeState
-from handrail.testing import TelegramServer
+from handrail.testing import TelegramPace, TelegramServer
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 from handrail.testing.telegram import Chat, Message
@@ -131,7 +131,11 @@ class World:
 
 @asynccontextmanager
 async def world(
-    directory: Path, *steps: sim.Step, settings_of_hub: HubSettings | None = None, **settings: Any
+    directory: Path,
+    *steps: sim.Step,
+    settings_of_hub: HubSettings | None = None,
+    telegram_pace: TelegramPace | None = None,
+    **settings: Any,
 ) -> AsyncIterator[World]:
     """Everything but a bridge. Sessions follow a script."""
     clis = directory / "cli"
@@ -139,7 +143,7 @@ async def world(
     cli = SimulatedCLI(steps or ECHO, directory=clis)
     async with (
         served_hub(directory / "hub", cli=cli, settings=settings_of_hub) as served,
-        TelegramServer(pace=None) as telegram,
+        TelegramServer(pace=telegram_pace) as telegram,
     ):
         ann = telegram.user(id=1001, first_name="Ann")
         made = TelegramSettings(

@@ -57,6 +57,8 @@ async def test_an_ask_comes_with_buttons_and_sound_and_is_answered_with_one(tmp_
         assert answer.silent
         decided = await eventually(lambda: said(here.chat, "Allowed by Ann")())
         assert not decided.buttons
+        begun = [str(call.params.get("text")) for call in here.telegram.calls_of("sendMessage")]
+        assert not any("waits for an answer" in text for text in begun), "it would push the ask up"
 
 
 @slow

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from handrail.events import model as events
 from handrail.remote.hub import Hub
 from handrail.telegram.asks.desk import AskDesk
-from handrail.telegram.follower import Follower, Rhythm
+from handrail.telegram.follower import Follower
 from handrail.telegram.model import GONE, Content, Place, User
 from handrail.telegram.outbox.worker import Outbox
 from handrail.telegram.people import People
+from handrail.telegram.rhythm import Rhythm
 from handrail.telegram.settings import TelegramSettings
 from handrail.telegram.state import BridgeState, Tables
 

@@ -38,7 +38,7 @@ async def test_a_topic_has_a_project_and_a_session_of_its_own(tmp_path: Path) ->
     people = (User(1001, "Ann", "owner"), User(1002, "Bob", "viewer"))
     async with world(tmp_path, users=people, groups=(-100_1,)) as here:
         bob = here.telegram.user(id=1002, first_name="Bob")
-        group = here.telegram.group(id=-100_1, title="Team", members=[here.ann, bob], is_forum=True)
+        group = here.telegram.group(id=-100_1, title="Team", members=[here.ann, bob], is_forum=True, bot_is_admin=True)
         build, web = group.topic("build"), group.topic("web")
         for name in ("build", "web"):
             (here.served.directory / name).mkdir()

@@ -149,9 +149,10 @@ async def test_a_message_that_was_deleted_stays_so_if_it_only_tells(state: Bridg
             await state.write(want("p", words))
             await outbox.idle()
         assert bot.methods() == ["send", "edit"]
-        await state.write(want("p", text("Allow?", buttons=BUTTONS)))
-        await outbox.idle()
-    assert bot.texts() == ["Allow?"]
+        for content in (text("Allow?", buttons=BUTTONS), text("Allowed")):
+            await state.write(want("p", content))
+            await outbox.idle()
+            assert list(bot.messages.values()) == [content]
 
 
 async def test_what_is_shown_already_is_well(state: BridgeState, bot: MemoryBot) -> None:

@@ -45,6 +45,7 @@ async def test_a_database_that_is_locked_at_first_is_waited_for(tmp_path: Path, 
                 await until(lambda: "locked" in outbox.trouble)
                 other.execute("ROLLBACK")
                 await outbox.idle()
+                assert outbox.trouble == ""
     assert bot.texts() == ["x"]
 
 

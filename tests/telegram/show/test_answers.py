@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.events.resume import find_resume_token
-from handrail.telegram.show.answers import answer, answer_file
+from handrail.telegram.show.answers import MOST_MESSAGES, answer, answer_file
 from handrail.telegram.text.rich import RichText
 from tests.telegram.text.support import check, check_sendable, looks
 
@@ -143,7 +143,9 @@ def test_hostile_answers(hostile: str) -> None:
     for ok in (True, False):
         story = Story()
         ended = story.ends(hostile, ok=ok, error=None if ok else hostile + "!")
-        for part in answer(ended, story.view, title=hostile):
+        parts = answer(ended, story.view, title=hostile)
+        assert len(parts) <= MOST_MESSAGES + 1
+        for part in parts:
             check(part, longest=4096, most_entities=100)
             part.text.encode()
         answer_file(ended)

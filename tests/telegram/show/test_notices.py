@@ -65,6 +65,7 @@ def told(error: str, *, view: SessionView | None = None, status: int | None = No
             "✗ No answer in the wanted form",
             "send “go on”",
         ),
+        ("error_during_execution", "✗ The run was cut off", "send “go on”"),
         ("something nobody knows", "✗ Something nobody knows", "To try again"),
         ("", "✗ The run did not end well.", "To try again"),
     ],

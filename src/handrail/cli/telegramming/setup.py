@@ -14,6 +14,7 @@ import msgspec
 from handrail.cli.commands.failures import ExitCode
 from handrail.cli.commands.wording import from_home
 from handrail.cli.inside_session import refuse_inside_session
+from handrail.cli.named_hub import is_named
 from handrail.cli.serving.announcing import qr_code
 from handrail.cli.showing.style import OutputConsole, make_console
 from handrail.cli.telegramming import asking_telegram
@@ -98,18 +99,22 @@ class Setup:
     # ------------------------------------------------------------ the bot
 
     def _bot(self) -> tuple[BotToken, BotUser]:
-        known = None if self._given.new_bot else find_token(self._places, self._config.telegram, self._environ)
-        if known is not None:
-            try:
-                bot = self._look_up(known.value)
-            except TokenInvalid as error:
-                if known.origin == TOKEN_VARIABLE:
-                    raise ConfigError(f"the token in {TOKEN_VARIABLE} is no good: {error}") from None
-                self._dialogue.warn(f"the token in {from_home(known.origin)} is not good any more: {error}")
-            else:
-                self._dialogue.done(f"the bot is {_named(bot)}, as before")
-                return known, bot
-        return self._new_bot()
+        return (None if self._given.new_bot else self._known_bot()) or self._new_bot()
+
+    def _known_bot(self) -> tuple[BotToken, BotUser] | None:
+        """The bot that was set up before, if it can still be used. Raises for a token that is not ours to replace."""
+        try:
+            known = find_token(self._places, self._config.telegram, self._environ)
+            if known is None:
+                return None
+            bot = self._look_up(known.value)
+        except (ConfigError, TokenInvalid) as error:
+            if self._environ.get(TOKEN_VARIABLE):
+                raise ConfigError(f"the token in {TOKEN_VARIABLE} is no good: {error}") from None
+            self._dialogue.warn(f"the token that is there is no good any more: {error}")
+            return None
+        self._dialogue.done(f"the bot is {_named(bot)}, as before")
+        return known, bot
 
     def _new_bot(self) -> tuple[BotToken, BotUser]:
         self._dialogue.say("In Telegram, open a chat with @BotFather, send /newbot, and copy the token that it gives.")
@@ -221,10 +226,14 @@ class Setup:
             self._dialogue.remark(f"{user.name} has to write to the bot first: bots cannot begin a chat")
         except BotError as error:
             self._dialogue.remark(f"nothing could be written to {user.name}: {error}")
+        except KeyboardInterrupt:  # it was only politeness, and all that matters is done
+            self._dialogue.say()
 
     def _say_what_now(self, bot: BotUser) -> None:
         hub = running_hub(self._places)
-        if hub is not None:
+        if is_named():
+            self._dialogue.say("For the hub that HANDRAIL_HUB names, run it here: handrail telegram")
+        elif hub is not None:
             self._dialogue.say(f"The hub that runs here (process {hub.pid}) takes it over within a few seconds.")
         else:
             self._dialogue.say(f"Start the hub, and write to {_named(bot)}: handrail serve")

@@ -23,6 +23,7 @@ from handrail.sessions.asks import AnyAnswer
 from handrail.telegram.asks import filling, plan_view, stepping
 from handrail.telegram.asks.around import AskedIn
 from handrail.telegram.asks.editing import edited_content
+from handrail.telegram.asks.not_understood import NotUnderstood
 from handrail.telegram.asks.reading import Asked, item_of, read
 from handrail.telegram.asks.refusals import refusal
 from handrail.telegram.asks.replies import EDITS, prompt, simple_answer
@@ -58,6 +59,8 @@ class _Target:
     answering: str
     """Names what they did, so that what they are told about it is told once."""
     reply_to: int = 0
+    step: int | None = None
+    """The step of a question or a form that was shown, if it was one."""
 
 
 class AskDesk:
@@ -70,7 +73,6 @@ class AskDesk:
         *,
         role_at: Callable[[Place], Role] = lambda place: "owner",
         sound: bool = True,
-        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._state = state
         self._hub = hub
@@ -190,8 +192,8 @@ class AskDesk:
     async def replied(self, message: SentMessage, text: str, user: User, hub: Hub, *, message_id: int) -> bool:
         """Take a reply to a message of an ask. False: it answers nothing, so it may be meant for the session."""
         place = place_in(message.key, message.session_id, message.ask_id) or message.place
-        known, digest = await self._state.read(lambda tables: _shown_by(tables, message, place))
-        is_prompt = ":prompt:" in message.key
+        known, digest, step = await self._state.read(lambda tables: _shown_by(tables, message, place))
+        is_prompt = ":prompt:" in message.key or ":edited:" in message.key
         if known is None or not message.purpose or not text.strip() or (known.is_over and not is_prompt):
             return False
         target = _Target(
@@ -202,6 +204,7 @@ class AskDesk:
             resume=known.resumes,
             answering=f"m{message_id}",
             reply_to=message_id,
+            step=step,
         )
         needed: Role = "owner" if message.purpose in OWNERS_ONLY else "approver"
         if problem := needs_more_than(user, needed):
@@ -218,10 +221,10 @@ class AskDesk:
                 await self._take_part(target, purpose, text, user, hub)
             else:
                 await self._decide(target, simple_answer(purpose, text), user, hub)
+        except NotUnderstood as error:
+            await self._say(target, sentence(f"sorry, {error}"))
         except HandrailError as error:
             await self._say(target, refusal(error))
-        except ValueError as error:
-            await self._say(target, sentence(f"sorry, {error}"))
 
     async def _take_part(self, target: _Target, purpose: str, text: str, user: User, hub: Hub) -> None:
         """A reply that is a part of an answer, or is looked at once more."""
@@ -241,14 +244,12 @@ class AskDesk:
         known = known_of(tables, target.session_id, target.ask_id, target.place)
         name = draft_key(target.session_id, target.ask_id)
         before = draft_of(asked, tables.draft(name, target.place))
-        after: Draft | None = before
-        if isinstance(before, stepping.Steps):
-            after = stepping.written(before, questions_in(asked), text)
-        elif isinstance(before, filling.Filling) and asked.ask is not None:
-            after = filling.written(before, fields_in(asked.ask), text)
-        if known is not None and after is not None:
+        if known is None or not isinstance(before, stepping.Steps | filling.Filling):
+            return
+        if target.reply_to > before.heard:  # else it was taken already, and is only handled again
+            after = _answered(asked, before, target, text)
             tables.set_draft(name, target.place, msgspec.json.encode(after))
-            self.want(tables, asked.item, known.about, target.place)
+        self.want(tables, asked.item, known.about, target.place)
 
     # ------------------------------------------------------------ deciding
 
@@ -297,6 +298,20 @@ def _moved(asked: Asked, before: Draft, press: Press) -> Draft:
     return filling.pressed(before, fields_in(asked.ask), do, position) if asked.ask is not None else before
 
 
+def _answered(
+    asked: Asked, before: stepping.Steps | filling.Filling, target: _Target, text: str
+) -> stepping.Steps | filling.Filling:
+    """How far somebody is with what they wrote to the step that they saw. Raises `NotUnderstood`."""
+    if target.step is not None and target.step != before.at:
+        raise NotUnderstood("that was another step: look again, and answer the one that is shown now")
+    after: stepping.Steps | filling.Filling
+    if isinstance(before, stepping.Steps):
+        after = stepping.written(before, questions_in(asked), text)
+    else:
+        after = filling.written(before, fields_in(asked.ask) if asked.ask is not None else [], text)
+    return msgspec.structs.replace(after, heard=target.reply_to)
+
+
 def _whole_answer(asked: Asked, text: str) -> Answers | None:
     """The answer, where a reply is all that it takes."""
     questions = questions_in(asked)
@@ -305,14 +320,15 @@ def _whole_answer(asked: Asked, text: str) -> Answers | None:
     return None
 
 
-def _shown_by(tables: Tables, message: SentMessage, place: Place) -> tuple[Known | None, str]:
-    """What is known of the ask of a message, and the digest of what that message showed."""
+def _shown_by(tables: Tables, message: SentMessage, place: Place) -> tuple[Known | None, str, int | None]:
+    """What is known of the ask of a message; and of what that message showed the digest, and the step, if there was."""
     known = known_of(tables, message.session_id, message.ask_id, place)
-    noted = tables.noted(digest_key(message.key))
     buttons = (button for row in message.content.buttons for button in row)
-    presses = (tables.press(button.token) for button in buttons)
-    on_buttons = next((press.digest for press in presses if press is not None), "")
-    return known, noted or on_buttons or (known.digest if known is not None else "")
+    presses = [press for button in buttons if (press := tables.press(button.token)) is not None]
+    step = next((press.data.get("at") for press in presses if press.action == "ask:step"), None)
+    on_buttons = presses[0].digest if presses else ""
+    digest = tables.noted(digest_key(message.key)) or on_buttons or (known.digest if known is not None else "")
+    return known, digest, step
 
 
 def _dismiss(tables: Tables, key: str) -> None:
@@ -331,7 +347,8 @@ def _want_edited(tables: Tables, asked: Asked, target: _Target, purpose: str, te
     key = f"{key_of(target.session_id, target.ask_id, target.place)}:{name}"
     for end, content in edited_content(asked, known.about, target.place, key, purpose, text, tables.mint):
         placed = msgspec.structs.replace(content, reply_to=target.reply_to)
-        want_beside(tables, known.about, target.ask_id, target.place, f"{name}{end}", placed)
+        each = want_beside(tables, known.about, target.ask_id, target.place, f"{name}{end}", placed, purpose=purpose)
+        tables.note(digest_key(each), target.digest)
 
 
 def _want_said(tables: Tables, target: _Target, words: str) -> None:

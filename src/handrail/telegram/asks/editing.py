@@ -11,6 +11,7 @@ from handrail.sessions.asks import AnyAnswer
 from handrail.telegram.asks.around import AskedIn, title
 from handrail.telegram.asks.composing import Draught, composed
 from handrail.telegram.asks.deck import Deck, Mint
+from handrail.telegram.asks.not_understood import NotUnderstood
 from handrail.telegram.asks.reading import Asked, described_anew
 from handrail.telegram.asks.replies import edited_input, edited_plan
 from handrail.telegram.asks.what import what_shown
@@ -23,7 +24,7 @@ __all__ = ["edited_content"]
 def edited_content(
     asked: Asked, about: AskedIn, place: Place, key: str, purpose: str, text: str, mint: Mint
 ) -> Iterator[tuple[str, Content]]:
-    """What is about to be allowed instead: the ends of keys and contents. Raises ValueError with what to write instead.
+    """What is about to be allowed instead: the ends of keys and contents. Raises `NotUnderstood`.
 
     The button carries the change, so what is allowed is what this message shows.
     """
@@ -49,7 +50,7 @@ def edited_content(
 def _changed(asked: Asked, purpose: str, text: str) -> tuple[Ask, AnyAnswer]:
     """The ask as it would be, and the answer that makes it so."""
     if asked.ask is None:
-        raise ValueError("this ask cannot be changed here")
+        raise NotUnderstood("this ask cannot be changed here")
     if purpose == "input":
         given = edited_input(asked.ask, text)
         return msgspec.structs.replace(asked.ask, input=given), Allow(updated_input=given)

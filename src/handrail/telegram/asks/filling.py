@@ -10,6 +10,7 @@ import msgspec
 from handrail.errors import UnfitAnswer
 from handrail.policy.answers.forms import Field, check_elicited
 from handrail.protocol.asks import Ask, Elicited
+from handrail.telegram.asks.not_understood import NotUnderstood
 
 __all__ = ["Filling", "begun", "can_be_left_out", "filled_in", "picked", "pressed", "problem", "value_of", "written"]
 
@@ -20,12 +21,14 @@ NO = ("n", "no", "false")
 class Filling(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far somebody came: the field that is asked for, counted from 0, and the values so far.
 
-    `at` behind the last field is the look at all of them. `digest` says which ask this belongs to.
+    `at` behind the last field is the look at all of them. `digest` says which ask this belongs to. `heard` is the id of
+    the last message that was taken, so that none is taken twice.
     """
 
     digest: str
     at: int = 0
     values: dict[str, Any] = {}
+    heard: int = 0
 
 
 def begun(digest: str) -> Filling:
@@ -56,9 +59,9 @@ def pressed(filling: Filling, fields: Sequence[Field], do: str, number: int) -> 
 
 
 def written(filling: Filling, fields: Sequence[Field], text: str) -> Filling:
-    """A value that was written. Raises ValueError with what to write instead."""
+    """A value that was written. Raises `NotUnderstood` with what to write instead."""
     if filling.at >= len(fields):
-        raise ValueError("every value is there: press Send, or Change for the one that is to be another")
+        raise NotUnderstood("every value is there: press Send, or Change for the one that is to be another")
     field = fields[filling.at]
     return _answered(filling, fields, field, _read(field, text.strip()))
 
@@ -135,7 +138,7 @@ def _read(field: Field, text: str) -> Any:
     if field.several:
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if not parts:
-            raise ValueError("write at least one value; several with commas")
+            raise NotUnderstood("write at least one value; several with commas")
         return list(dict.fromkeys(_choice(field, part) if field.choices else _scalar(field, part) for part in parts))
     return _choice(field, text) if field.choices else _scalar(field, text)
 
@@ -147,7 +150,7 @@ def _choice(field: Field, text: str) -> Any:
             return value
     if text.isdecimal() and text.isascii() and 1 <= int(text) <= len(field.choices):
         return field.choices[int(text) - 1][0]
-    raise ValueError(f"press one of the choices, or write its number, from 1 to {len(field.choices)}")
+    raise NotUnderstood(f"press one of the choices, or write its number, from 1 to {len(field.choices)}")
 
 
 def _scalar(field: Field, text: str) -> Any:
@@ -162,21 +165,21 @@ def _boolean(text: str) -> bool:
     word = text.lower()
     if word in YES or word in NO:
         return word in YES
-    raise ValueError("write yes or no")
+    raise NotUnderstood("write yes or no")
 
 
 def _number(field: Field, text: str) -> int | float:
     try:
         return int(text) if field.kind == "integer" else float(text)
     except ValueError:
-        raise ValueError("write a whole number" if field.kind == "integer" else "write a number") from None
+        raise NotUnderstood("write a whole number" if field.kind == "integer" else "write a number") from None
 
 
 def _in_range(field: Field, value: int | float) -> int | float:
     if field.minimum is not None and not value >= field.minimum:
-        raise ValueError(f"it must be at least {field.minimum:g}")
+        raise NotUnderstood(f"it must be at least {field.minimum:g}")
     if field.maximum is not None and not value <= field.maximum:
-        raise ValueError(f"it must be at most {field.maximum:g}")
+        raise NotUnderstood(f"it must be at most {field.maximum:g}")
     return value
 
 

@@ -28,8 +28,8 @@ _OUTCOMES = {"pending": None, "sent": "decided"}
 class Asked:
     """An ask with everything that is needed to show and to answer it.
 
-    `ask` is None where a newer Handrail wrote something that this one cannot read: all of it is shown, and it can only
-    be denied from here.
+    `ask` is None where a newer Handrail wrote something that this one cannot read: all of it is shown, and it can be
+    allowed or denied as it is.
     """
 
     item: AskItem

@@ -12,6 +12,7 @@ from handrail.policy.answers.plan_choices import plan_choices
 from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult
 from handrail.sessions.asks import AnyAnswer
 from handrail.telegram.asks.fitting import folded, paragraphs
+from handrail.telegram.asks.not_understood import NotUnderstood
 from handrail.telegram.asks.offers import denied_because
 from handrail.telegram.asks.reading import Asked
 from handrail.telegram.asks.words import exact
@@ -71,7 +72,7 @@ def usual_field(given: Mapping[str, Any]) -> str:
 
 
 def simple_answer(purpose: str, text: str) -> AnyAnswer:
-    """The answer that a reply makes. Raises ValueError with what to write instead."""
+    """The answer that a reply makes. Raises `NotUnderstood` with what to write instead."""
     words = text.strip()
     match purpose:
         case "deny":
@@ -86,26 +87,26 @@ def simple_answer(purpose: str, text: str) -> AnyAnswer:
             return DialogResult(_json(words))
         case "limit":
             return Allow(updated_input={"limit_usd": _dollars(words)})
-    raise ValueError("this message takes no reply: press one of its buttons")
+    raise NotUnderstood("this message takes no reply: press one of its buttons")
 
 
 def edited_input(ask: Ask, text: str) -> dict[str, Any]:
-    """The input of a call as somebody wants it. Raises ValueError with what to write instead."""
+    """The input of a call as somebody wants it. Raises `NotUnderstood` with what to write instead."""
     name = usual_field(ask.input)
     if name:
         return {**ask.input, name: text}
     changed = _json(text)
     if not isinstance(changed, dict):
-        raise ValueError("nothing is changed: the input must be a JSON object")
+        raise NotUnderstood("nothing is changed: the input must be a JSON object")
     return changed
 
 
 def edited_plan(asked: Asked, text: str) -> AnyAnswer:
-    """The approval of a plan as somebody wrote it. Raises ValueError if there is none to be had."""
+    """The approval of a plan as somebody wrote it. Raises `NotUnderstood` if there is none to be had."""
     choices = plan_choices(asked.ask, asked.plan) if asked.ask is not None else ()
     choice = next((each for each in choices if each.needs == "plan"), None)
     if choice is None:
-        raise ValueError("there is no plan to change here: say what is wanted instead")
+        raise NotUnderstood("there is no plan to change here: say what is wanted instead")
     return choice.filled_in(text.strip())
 
 
@@ -113,9 +114,9 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_no_number)
     except ValueError as error:
-        raise ValueError(f"that is not JSON: {error}. Nothing was sent") from None
+        raise NotUnderstood(f"that is not JSON: {error}. Nothing was sent") from None
     except RecursionError:
-        raise ValueError("that is nested too deeply. Nothing was sent") from None
+        raise NotUnderstood("that is nested too deeply. Nothing was sent") from None
 
 
 def _no_number(name: str) -> None:
@@ -126,7 +127,7 @@ def _dollars(text: str) -> float:
     try:
         amount = float(text.strip("$ ").replace(",", "."))
     except ValueError:
-        raise ValueError("write an amount of dollars, such as 5 or 12.50") from None
+        raise NotUnderstood("write an amount of dollars, such as 5 or 12.50") from None
     if not (math.isfinite(amount) and amount > 0):
-        raise ValueError("write an amount of dollars above 0, such as 5 or 12.50")
+        raise NotUnderstood("write an amount of dollars above 0, such as 5 or 12.50")
     return amount

@@ -26,12 +26,14 @@ class Given(msgspec.Struct, frozen=True, omit_defaults=True):
 class Steps(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far somebody came: the question that is shown, counted from 0, and what was given to each.
 
-    `at` behind the last question is the look at all of them. `digest` says which ask this belongs to.
+    `at` behind the last question is the look at all of them. `digest` says which ask this belongs to. `heard` is the
+    id of the last message that was taken, so that none is taken twice.
     """
 
     digest: str
     at: int = 0
     given: tuple[Given, ...] = ()
+    heard: int = 0
 
 
 def begun(digest: str, questions: Sequence[Question]) -> Steps:

@@ -138,7 +138,10 @@ def _want_closed(tables: Tables, asked: Asked, about: AskedIn, place: Place) -> 
     key = key_of(about.session_id, item.ask_id, place)
     tables.want(_message(key, place, closed(asked, about), about, item.ask_id, "", ""))
     tables.set_draft(draft_key(about.session_id, item.ask_id), place, None)
-    _take_away(tables, _beside(tables, about, item.ask_id, place, _PASSING))
+    passing = list(_beside(tables, about, item.ask_id, place, _PASSING))
+    _take_away(tables, passing)
+    for message in passing:
+        tables.note(digest_key(message.key), None)
 
 
 def want_beside(
@@ -185,7 +188,6 @@ def _take_away(
 ) -> None:
     for message in list(messages):
         if message.key not in but and message.content != GONE:
-            tables.note(digest_key(message.key), None)
             gone = WantedMessage(
                 key=message.key,
                 place=message.place,

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from handrail.errors import StoreFull, StoreLocked, StoreUnavailable
 from handrail.telegram.bot_errors import Blocked, BotError, ChatMoved, FloodWait, Refused, TokenInvalid, Unreachable
@@ -39,6 +39,7 @@ from handrail.telegram.text.rich import RichText
 __all__ = ["Outbox"]
 
 T = TypeVar("T")
+_Where: TypeAlias = Literal["telegram", "database"]
 
 _AT_ONCE = 16
 """How many calls may be under way, all to different places or of different urgency."""
@@ -64,8 +65,6 @@ class Outbox:
     ) -> None:
         self.has_drafts = True
         """Whether the Bot API server knows drafts, as far as is known."""
-        self.trouble = ""
-        """Why nothing can be written at the moment, in words; empty if nothing is wrong."""
         self._state = state
         self._bot = bot
         self._clock = clock
@@ -79,8 +78,14 @@ class Outbox:
         self._nudged = asyncio.Event()
         self._round = 0
         self._round_over = asyncio.Condition()
+        self._troubles: dict[_Where, str] = {}
         self._fatal: Exception | None = None
         self._prune_at = -math.inf
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be written at the moment, in words; empty if nothing is wrong."""
+        return "; ".join(self._troubles.values())
 
     async def run(self) -> None:
         """Work until cancelled. Raises `TokenInvalid`, or a `StoreError` that does not pass by itself."""
@@ -135,8 +140,9 @@ class Outbox:
             await self._prune()
             waiting = await self._waiting()
         except _PASSING as error:
-            self._complain(str(error))
+            self._complain("database", str(error))
             return self._clock() + self._pace.retry_seconds
+        self._troubles.pop("database", None)
         while len(self._under_way) < _AT_ONCE:
             choice = self._pacing.choose(waiting, now := self._clock())
             if choice.next is None:
@@ -211,6 +217,7 @@ class Outbox:
             self._ways[key] = delivery.digest, outcome.way
             return
         self._ways.pop(key, None)
+        self._vanished.discard(key)
         match outcome:
             case Shown(message_id):
                 await self._stored(self._state.write, lambda tables: tables.shown(delivery, message_id))
@@ -243,7 +250,7 @@ class Outbox:
 
     def _worked(self, key: str) -> None:
         self._patience.worked(key)
-        self.trouble = ""
+        self._troubles.pop("telegram", None)
 
     async def _failed(self, error: BotError, waiting: Waiting) -> None:
         """Of what concerns more than one message."""
@@ -260,14 +267,14 @@ class Outbox:
             case ChatMoved():
                 await self._stored(self._state.write, lambda tables: tables.move_chat(chat, error.chat))
             case Unreachable() if not is_light:
-                self._complain(error.description)
+                self._complain("telegram", error.description)
                 self._pacing.pause(now + self._patience.failed(waiting.key, now, is_away=error.is_away))
 
-    def _complain(self, words: str) -> None:
+    def _complain(self, where: _Where, words: str) -> None:
         """Once, as long as it is the same."""
-        if words != self.trouble:
+        if words != self._troubles.get(where):
             _log.warning("%s", words)
-        self.trouble = words
+        self._troubles[where] = words
 
     async def _stored(
         self,
@@ -279,7 +286,7 @@ class Outbox:
             try:
                 return await access(function)
             except _PASSING as error:
-                self._complain(str(error))
+                self._complain("database", str(error))
                 await asyncio.sleep(self._pace.retry_seconds)
 
     # ------------------------------------------------------------ around

@@ -17,14 +17,15 @@ from handrail.telegram.show.notices import run_notice
 from handrail.telegram.text.markdown import from_markdown
 from handrail.telegram.text.rich import EMPTY, RichText, bold, code, joined, plain, pre, utf16_length
 from handrail.telegram.text.safe import isolated, line, path_line, safe
-from handrail.telegram.text.splitting import LONGEST_MESSAGE, MOST_ENTITIES, beginning, fits, split
+from handrail.telegram.text.splitting import LONGEST_MESSAGE, MOST_ENTITIES, beginning, fits, left_out, split
 from handrail.telegram.text.streaming import closed_for_now
 
 __all__ = ["FILE_NAME", "LONGEST_WHOLE", "answer", "answer_file", "is_long", "items_of"]
 
 FILE_NAME = "answer.md"
 LONGEST_WHOLE = 4 * LONGEST_MESSAGE
-"""A longer answer is shown in part, and sent whole as a file."""
+MOST_MESSAGES = 6
+"""An answer that is longer, or takes more, is shown in part, and sent whole as a file."""
 SHOWN_OF_LONG = 2 * LONGEST_MESSAGE - 800
 SHOWN_ENTITIES = 2 * MOST_ENTITIES - 20
 """As much of it: two messages, with room for what stands below them."""
@@ -66,7 +67,7 @@ def answer_file(
 
 def is_long(text: str) -> bool:
     """Whether an answer is shown in part only."""
-    return len(text) > LONGEST_WHOLE
+    return _whole(text.strip()) is None
 
 
 # ---------------------------------------------------------------- what it says
@@ -84,8 +85,20 @@ def _blocks(ended: RunItem | Completed, view: SessionView, now: float) -> Iterat
 
 
 def _said(text: str) -> RichText:
-    if not is_long(text):
-        return from_markdown(text)
+    whole = _whole(text)
+    return whole if whole is not None else _in_part(text)
+
+
+def _whole(text: str) -> RichText | None:
+    """All of an answer, unless it takes too many messages: few letters may have many looks."""
+    if len(text) > LONGEST_WHOLE:
+        return None
+    rich = from_markdown(text)
+    return rich if len(split(rich)) <= MOST_MESSAGES else None
+
+
+def _in_part(text: str) -> RichText:
+    """The beginning of a long answer, and where the rest is."""
     # What was cut may be in the middle of a block of code.
     head = from_markdown(closed_for_now(_first_lines(text, SHOWN_OF_LONG)))
     lines = count(text.count("\n") + 1, "line")
@@ -97,7 +110,7 @@ def _said(text: str) -> RichText:
 def _first_lines(text: str, characters: int) -> str:
     """The beginning of a text, up to the end of a paragraph or of a line if there is one."""
     head = text[:characters]
-    cut = max(head.rfind("\n\n", characters // 2), -1)
+    cut = head.rfind("\n\n", characters // 2)
     cut = cut if cut > 0 else head.rfind("\n", characters // 2)
     return head[:cut] if cut > 0 else head
 
@@ -107,7 +120,7 @@ def _structured(ended: RunItem | Completed) -> RichText | None:
     if value is None:
         return None
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    return beginning(pre(safe(text), "json"), LONGEST_WHOLE)
+    return left_out(pre(safe(text), "json"), LONGEST_WHOLE)
 
 
 # ---------------------------------------------------------------- what it changed

@@ -88,7 +88,7 @@ def _lines(lines: Iterable[RichText]) -> RichText:
 
 
 def _head(view: SessionView, now: float, title: str) -> RichText:
-    named = isolated(line(title or view.title, 80))
+    named = isolated(line(title, 80))
     parts = [doing(view), *_used(view, now)]
     status = joined([bold(f"{_sign(view)} {parts[0]}"), *parts[1:]], " · ")
     return joined([plain(named), status], "\n") if named else status

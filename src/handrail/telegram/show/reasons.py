@@ -79,6 +79,7 @@ REFUSAL = _Known(
     "The model refused to answer.", "Say it differently, or choose another model with /model.", quoted=True
 )
 REFUSED = _Known("The API refused the request.", "Say it in other words, or begin anew with /new.", quoted=True)
+CUT_OFF = _Known("The run was cut off: Claude Code does not say why.", f"To go on where it stopped, {GO_ON}.")
 UNSTRUCTURED = _Known("No answer in the wanted form came about.", f"To try again, {GO_ON}.", quoted=True)
 
 _BY_STATUS: Final[Mapping[int, _Known]] = {
@@ -115,9 +116,10 @@ _BY_WORDS: Final[tuple[tuple[_Known, str], ...]] = (
     (DIED, r"(?:CLI|claude code) (?:exited|died|was killed)|process (?:ended|exited|is gone)|exited with code"),
     (REFUSAL, r"refused to answer|refusal"),
     (REFUSED, r"invalid_request|API Error: 400"),
+    (CUT_OFF, r"^error_during_execution$"),
 )
 """The words by which each is known: the first that fits is it."""
-_PATTERNS: Final = tuple((known, re.compile(words, re.IGNORECASE)) for known, words in _BY_WORDS)
+_PATTERNS: Final = tuple((known, re.compile(words, re.IGNORECASE | re.MULTILINE)) for known, words in _BY_WORDS)
 _RESET_IN_WORDS: Final = re.compile(r"\|\s*(\d{10})(?:\d{3})?\b")
 _ENOUGH: Final = 4_000
 _QUOTED: Final = 300

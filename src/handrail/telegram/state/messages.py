@@ -131,7 +131,10 @@ _CHANGED = ", ".join(
         # What waits keeps its turn: whoever comes behind it waited less.
         "number = iif(due, number, excluded.number)",
         "due_since = iif(due, due_since, excluded.due_since)",
-        # What waits may have been shown without our knowing: also what was shown before must then be shown again.
+        # What waits may have been done without our knowing. So what was shown before must be shown again; and what was
+        # to be taken away, must be, before it can come again: this is no digest, so it has another file than any.
+        "shown_attachment = iif(message_id AND due AND (digest = x'' OR attachment_digest <> shown_attachment), "
+        "x'00', shown_attachment)",
         "due = iif(message_id, due OR excluded.digest <> shown OR excluded.attachment_digest <> shown_attachment, "
         "excluded.digest <> x'')",
         "problem = iif(excluded.digest = digest, problem, '')",

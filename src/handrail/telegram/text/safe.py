@@ -27,7 +27,7 @@ def within(text: str, limit: int) -> str:
     if utf16_length(text) <= limit:
         return text
     units = Units(text[: limit + 1])
-    return units.slice(0, units.safe_cut(limit - 1, 0)).rstrip() + "…"
+    return units.slice(0, units.safe_cut(limit - 1, -1)).rstrip() + "…"
 
 
 def path_line(path: str, limit: int = 120) -> str:

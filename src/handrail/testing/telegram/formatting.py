@@ -10,6 +10,7 @@ import msgspec
 from handrail.testing.telegram.api_errors import bad_request
 from handrail.testing.telegram.detecting import detected
 from handrail.testing.telegram.entities import MOST_ENTITIES, Entity, nested, tidied
+from handrail.testing.telegram.fields import needed_number, needed_object, needed_text, object_of, text_in
 from handrail.testing.telegram.links import checked_link
 from handrail.testing.telegram.parsing_html import parse_html
 from handrail.testing.telegram.parsing_markdown import parse_markdown, parse_markdown_v2
@@ -26,19 +27,12 @@ _PARSERS: dict[str, Callable[[str], tuple[str, list[Entity]]]] = {
     "markdownv2": parse_markdown_v2,
 }
 _BARE = frozenset(
-    ("bold", "italic", "underline", "strikethrough", "spoiler", "code", "blockquote", "expandable_blockquote", "pre")
+    ("bold", "italic", "underline", "strikethrough", "spoiler", "code", "blockquote", "expandable_blockquote")
 )
 _FOUND_BY_TELEGRAM = frozenset(
     ("mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number", "bank_card_number")
 )
 """Nobody can mark these by hand: the server finds them itself, and leaves out what a bot says of them."""
-_NEEDED: dict[str, tuple[str, type]] = {
-    "text_link": ("url", str),
-    "text_mention": ("user", dict),
-    "custom_emoji": ("custom_emoji_id", str),
-    "date_time": ("unix_time", int),
-}
-_JSON_NAMES = {str: "String", dict: "Object", int: "Number"}
 
 
 class FormattedText(NamedTuple):
@@ -91,30 +85,30 @@ def _read_entities(raw: Any) -> list[Entity]:
     return [_with_link(entity) for entity in read if entity is not None]
 
 
-def _read_entity(raw: Any) -> Entity | None:
-    if not isinstance(raw, dict):
-        raise ValueError("expected an Object")
-    for name in ("offset", "length"):
-        _check_field(raw, name, int)
-    _check_field(raw, "type", str)
-    kind = raw["type"]
+def _read_entity(given: Any) -> Entity | None:
+    raw = object_of(given)
+    offset, length = needed_number(raw, "offset"), needed_number(raw, "length")
+    kind = needed_text(raw, "type")
     if kind in _FOUND_BY_TELEGRAM:
         return None
-    if kind in _NEEDED:
-        _check_field(raw, *_NEEDED[kind])
-    elif kind not in _BARE:
+    entity = Entity(kind, offset, length)
+    match kind:
+        case "text_link":
+            return msgspec.structs.replace(entity, url=needed_text(raw, "url"))
+        case "text_mention":
+            user = needed_object(raw, "user")
+            needed_number(user, "id")
+            return msgspec.structs.replace(entity, user=user)
+        case "custom_emoji":
+            return msgspec.structs.replace(entity, custom_emoji_id=str(needed_number(raw, "custom_emoji_id")))
+        case "date_time":
+            unix_time, form = needed_number(raw, "unix_time"), text_in(raw, "date_time_format")
+            return msgspec.structs.replace(entity, unix_time=unix_time, date_time_format=form)
+        case "pre":
+            return msgspec.structs.replace(entity, language=text_in(raw, "language"))
+    if kind not in _BARE:
         raise ValueError("Unsupported type specified" if kind else "Type is not specified")
-    known = {name: raw[name] for name in Entity.__struct_fields__ if raw.get(name) is not None}
-    return msgspec.convert(known, Entity, strict=False)
-
-
-def _check_field(raw: dict[str, Any], name: str, kind: type) -> None:
-    if name not in raw:
-        raise ValueError(f'Can\'t find field "{name}"')
-    value = raw[name]
-    numeric = kind is int and isinstance(value, str) and value.lstrip("-").isdigit()
-    if not isinstance(value, kind) and not numeric:
-        raise ValueError(f'Field "{name}" must be of type {_JSON_NAMES[kind]}')
+    return entity
 
 
 def _with_link(entity: Entity) -> Entity:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from handrail.testing.telegram.api_errors import bad_request
+from handrail.testing.telegram.fields import needed_text, object_of, text_in
 from handrail.testing.telegram.links import checked_link
 from handrail.testing.telegram.requests import Parameters
 
@@ -74,24 +75,13 @@ def _inline(rows: Any) -> list[list[Button]]:
     return keyboard
 
 
-def _button(raw: Any) -> Button:
-    if not isinstance(raw, dict):
-        raise ValueError("InlineKeyboardButton must be an Object")
-    text, url, data = (_string(raw, name) for name in ("text", "url", "callback_data"))
-    if "text" not in raw:
-        raise ValueError('Can\'t find field "text"')
+def _button(given: Any) -> Button:
+    raw = object_of(given, "InlineKeyboardButton must be an Object")
+    text = needed_text(raw, "text")
+    url, data = text_in(raw, "url"), text_in(raw, "callback_data")
     if not url and not data and not _OTHER_KINDS & raw.keys():
         raise ValueError("Text buttons are unallowed in the inline keyboard")
-    return Button(text, "" if url else data, url, _string(raw, "style"), raw)
-
-
-def _string(raw: dict[str, Any], name: str) -> str:
-    value = raw.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise ValueError(f'Field "{name}" must be of type String')
-    return value
+    return Button(text, "" if url else data, url, text_in(raw, "style"), raw)
 
 
 def _checked(button: Button) -> Button:

@@ -75,7 +75,7 @@ class UpdateQueue:
         """
         self.end_poll(TWO_POLLERS)
         self._confirm(offset)
-        if self._faults.takes_repeat() and self._delivered:
+        if self._delivered and self._faults.takes_repeat():
             return self._delivered
         ended = self._poller = asyncio.get_running_loop().create_future()
         try:

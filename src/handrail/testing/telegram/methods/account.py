@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from handrail.testing.telegram.api_errors import bad_request
+from handrail.testing.telegram.fields import needed_text, object_of
 from handrail.testing.telegram.methods.calling import Call, Method, json_of
 
 __all__ = ["METHODS"]
@@ -88,24 +89,21 @@ def _scope(call: Call) -> str:
     return msgspec.json.encode(key, order="sorted").decode()
 
 
-def _check_scope(scope: Any) -> None:
-    if not isinstance(scope, dict):
-        raise ValueError("BotCommandScope must be an Object")
-    if "type" not in scope:
-        raise ValueError('Can\'t find field "type"')
-    if scope["type"] not in _SCOPES | _CHAT_SCOPES:
+def _check_scope(given: Any) -> None:
+    scope = object_of(given, "BotCommandScope must be an Object")
+    kind = needed_text(scope, "type")
+    if kind not in _SCOPES | _CHAT_SCOPES:
         raise ValueError("Unsupported type specified")
-    if scope["type"] in _CHAT_SCOPES and "chat_id" not in scope:
-        raise ValueError('Can\'t find field "chat_id"')
+    if kind in _CHAT_SCOPES and not needed_text(scope, "chat_id"):
+        raise ValueError("Empty chat_id specified")
 
 
-def _command(raw: Any) -> dict[str, str]:
-    if not isinstance(raw, dict):
-        raise bad_request("can't parse BotCommand: expected an Object")
-    for name in ("command", "description"):
-        if name not in raw:
-            raise bad_request(f"can't parse BotCommand: Can't find field \"{name}\"")
-    command, description = str(raw["command"]).removeprefix("/"), str(raw["description"])
+def _command(given: Any) -> dict[str, str]:
+    try:
+        raw = object_of(given)
+        command, description = needed_text(raw, "command").removeprefix("/"), needed_text(raw, "description")
+    except ValueError as error:
+        raise bad_request(f"can't parse BotCommand: {error}") from error
     if not _COMMAND.fullmatch(command):
         raise bad_request("BOT_COMMAND_INVALID")
     if not 1 <= len(description) <= _MOST_DESCRIPTION:

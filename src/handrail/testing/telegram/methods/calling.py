@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from handrail.testing.telegram.api_errors import bad_request
 from handrail.testing.telegram.chats import Chat
+from handrail.testing.telegram.fields import needed_number, object_of, text_in
 from handrail.testing.telegram.messages import Message
 from handrail.testing.telegram.requests import Parameters
 from handrail.testing.telegram.world import World
@@ -81,14 +82,18 @@ def reply_of(call: Call) -> Reply:
     if "reply_parameters" not in parameters:
         return Reply(parameters.number("reply_to_message_id"), parameters.flag("allow_sending_without_reply"))
     given = json_of(call, "reply_parameters", "can't parse reply parameters JSON object", {})
-    if not isinstance(given, dict):
-        raise bad_request("object expected as reply parameters")
-    if not given:
+    try:
+        return _reply(object_of(given, "Object expected as reply parameters"))
+    except ValueError as error:
+        words = str(error)
+        raise bad_request(words[:1].lower() + words[1:]) from error
+
+
+def _reply(raw: dict[str, Any]) -> Reply:
+    if not raw:
         return Reply()
-    if "message_id" not in given:
-        raise bad_request('can\'t find field "message_id"')
-    allowed = bool(given.get("allow_sending_without_reply"))
-    return Reply(Parameters(given).number("message_id"), allowed, str(given.get("quote") or ""))
+    may_be_absent = bool(raw.get("allow_sending_without_reply"))
+    return Reply(needed_number(raw, "message_id"), may_be_absent, text_in(raw, "quote"))
 
 
 def message_of(call: Call, chat: Chat, purpose: str) -> Message:

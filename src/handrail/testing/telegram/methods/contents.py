@@ -6,6 +6,7 @@ from typing import Any
 
 from handrail.testing.telegram.api_errors import ApiError, bad_request
 from handrail.testing.telegram.entities import MOST_CAPTION, MOST_TEXT, units
+from handrail.testing.telegram.fields import needed_text, object_of, text_in
 from handrail.testing.telegram.files import MOST_TO_UPLOAD, image_size
 from handrail.testing.telegram.formatting import FormattedText, formatted, read_formatted
 from handrail.testing.telegram.messages import Media
@@ -56,20 +57,18 @@ def input_media(call: Call, raw: Any, *, in_album: bool) -> tuple[Media, Formatt
         raise bad_request(f"can't parse InputMedia: {error}") from error
 
 
-def _input_media(call: Call, raw: Any, *, in_album: bool) -> tuple[Media, FormattedText]:
-    if not isinstance(raw, dict):
-        raise ValueError("expected an Object")
-    given, kind = str(raw.get("media", "")), raw.get("type")
+def _input_media(call: Call, entry: Any, *, in_album: bool) -> tuple[Media, FormattedText]:
+    raw = object_of(entry)
+    caption = formatted(text_in(raw, "caption"), text_in(raw, "parse_mode"), raw.get("caption_entities"))
+    given = text_in(raw, "media")
     uploaded = call.parameters.files.get(_attached(given))
     if not given or (_attached(given) and uploaded is None):
         raise ValueError("media not found")
-    if kind is None:
-        raise ValueError('Can\'t find field "type"')
+    kind = needed_text(raw, "type")
     if in_album and kind == "animation":
         raise ValueError(f'type "{kind}" can\'t be used in sendMediaGroup')
     if kind not in KINDS or kind == "voice":
         raise ValueError(f'type "{kind}" is unsupported')
-    caption = formatted(raw.get("caption") or "", raw.get("parse_mode") or "", raw.get("caption_entities"))
     media = _uploaded(call, kind, uploaded) if uploaded else Media(kind, call.world.files.by_id(given))
     return media, _checked_caption(caption)
 
