@@ -128,7 +128,10 @@ class Hub:
         self.started_at = time.time()
         self.metrics = Metrics()
         self.roots = Roots(settings.roots or ("~",), home=os.path.expanduser("~"))
-        self.files = self._file_exchange()
+        worktrees = os.path.join(manager.places.state, "worktrees")
+        self.working_roots = Roots((*self.roots.paths, worktrees), home=self.roots.home)
+        """Where sessions may work: inside the roots, and in the worktrees that Handrail made."""
+        self.files = FileExchange(self.working_roots, private=settings.private_files, own=manager.places.all)
         self.tokens = Tokens(self.store)
         self.logins = Logins()
         self.audit = Audit(self.store)
@@ -146,13 +149,6 @@ class Hub:
     @property
     def store(self) -> Store:
         return self.manager.store
-
-    def _file_exchange(self) -> FileExchange:
-        """What people fetch and put: inside the roots, and in the worktrees that Handrail made."""
-        places = self.manager.places
-        worktrees = os.path.join(places.state, "worktrees")
-        roots = Roots((*self.roots.paths, worktrees), home=self.roots.home)
-        return FileExchange(roots, private=self.settings.private_files, own=places.all)
 
     async def __aenter__(self) -> Self:
         await self._resources.enter_async_context(self.live)

@@ -23,7 +23,7 @@ from handrail.telegram.passing import Passing
 from handrail.telegram.people import People
 from handrail.telegram.plan_leaving import PlanLeaving
 from handrail.telegram.rhythm import Rhythm
-from handrail.telegram.sessions import leaving_note
+from handrail.telegram.sessions import let_go
 from handrail.telegram.show.streamed import written_so_far
 from handrail.telegram.state import BridgeState, Follow, Tables
 from handrail.telegram.telling import Teller
@@ -206,7 +206,7 @@ class Follower:
                 teller.progress(streamed=not self._passing.has_draft(follow.place))
             tables.move(follow.place, self.session_id, self._view.seq)
             if news.runs and self._view.run is None:
-                _part_with(tables, follow)
+                let_go(tables, [follow])
         return True
 
     def _served(self, tables: Tables) -> list[Follow]:
@@ -261,11 +261,3 @@ async def _pump(items: AsyncGenerator[Item, None], queue: asyncio.Queue[Item | N
         await queue.put(None)
         raise
     await queue.put(None)
-
-
-def _part_with(tables: Tables, follow: Follow) -> None:
-    """Claude is done: whoever stayed only for that follows the session no longer."""
-    note = leaving_note(follow.session_id, follow.place)
-    if tables.noted(note) is not None:
-        tables.unfollow(follow.place, follow.session_id)
-        tables.note(note, None)

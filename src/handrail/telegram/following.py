@@ -22,9 +22,10 @@ from handrail.telegram.inbox import Inbox
 from handrail.telegram.model import GONE, Content, Place, Priority, WantedMessage
 from handrail.telegram.queue import Waiting
 from handrail.telegram.reporting import Report
-from handrail.telegram.sessions import leaving_note
+from handrail.telegram.sessions import let_go
 from handrail.telegram.state import BridgeState, Follow, Tables
 from handrail.telegram.text.rich import plain
+from handrail.telegram.text.splitting import LONGEST_MESSAGE, shortened
 
 __all__ = ["Following"]
 
@@ -35,6 +36,8 @@ LONGEST_PAUSE: Final = 30.0
 SAID_AFTER: Final = 3
 """So often in a row something must go wrong before people are told."""
 NOT_SHOWN: Final = "What this session does cannot be shown here now. It is tried again."
+GONE_WITH_IT: Final = "\n\nThe session was deleted."
+LONGEST_CAPTION: Final = 1024
 DELETED: Final = "This session was deleted. The next message starts another."
 
 
@@ -44,6 +47,14 @@ class _Trouble:
 
     times: int = 0
     pauses: Pauses = field(default_factory=lambda: Pauses(first=0.5, longest=LONGEST_PAUSE))
+
+
+@dataclass
+class _Sign:
+    """That something is to be looked at: what the hub said of it last, and whether somebody else asked for it."""
+
+    change: HubChange | None = None
+    is_wanted: bool = False
 
 
 @dataclass
@@ -64,7 +75,7 @@ class Following:
     _followers: dict[str, Follower] = field(default_factory=dict)
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _troubles: dict[str, _Trouble] = field(default_factory=dict)
-    _dirty: dict[str, HubChange | None] = field(default_factory=dict)
+    _dirty: dict[str, _Sign] = field(default_factory=dict)
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
     _ended: dict[str, bool] = field(default_factory=dict)
     """Sessions of which a run is over, and whether they are done."""
@@ -76,7 +87,7 @@ class Following:
     def wake(self, session_id: str) -> None:
         """Something was changed about who follows a session, or it was given something to do."""
         self._refresh(session_id)
-        self._mark(session_id, None)
+        self._mark(session_id)
 
     def _refresh(self, session_id: str) -> None:
         if session_id in self._followers:
@@ -89,23 +100,19 @@ class Following:
             self._after[session_id] = asyncio.get_running_loop().create_task(self._look_after(session_id))
 
     def _changed(self, change: HubChange) -> None:
-        self._mark(change.session_id, change)
+        self._dirty.setdefault(change.session_id, _Sign()).change = change
+        self._stirred.set()
 
-    def _mark(self, session_id: str, change: HubChange | None) -> None:
-        self._dirty[session_id] = change
+    def _mark(self, session_id: str) -> None:
+        self._dirty.setdefault(session_id, _Sign()).is_wanted = True
         self._stirred.set()
 
     # ------------------------------------------------------------ life
 
-    @property
-    def followed(self) -> frozenset[str]:
-        """The sessions that are followed now."""
-        return frozenset(self._followers)
-
     async def run(self) -> None:
         """Follow what is to be followed, until cancelled."""
         for follow in await self.state.read(lambda tables: tables.follows()):
-            self._mark(follow.session_id, None)
+            self._mark(follow.session_id)
         stop = self.hub.watch(self._changed)
         try:
             while True:
@@ -133,23 +140,21 @@ class Following:
 
     # ------------------------------------------------------------ one session
 
-    async def _look(self, session_id: str, change: HubChange | None) -> None:
+    async def _look(self, session_id: str, sign: _Sign) -> None:
         """See whether a session needs a follower. One that fails is looked at again."""
         try:
-            if change is not None and await self.inbox.take(change):
+            if sign.change is not None and await self.inbox.take(sign.change):
                 self._refresh(session_id)
             follows = await self.state.read(lambda tables: tables.follows(session_id))
-            if follows and session_id not in self._followers:
-                await self._consider(session_id, follows, change)
+            if follows and session_id not in self._followers and _is_news(sign, follows):
+                await self._consider(session_id, follows)
         except HandrailError as error:
             await self._failed(session_id, error)
         except Exception as error:  # one session must not hold up the others
             logger.exception("session %s cannot be looked at", session_id)
             await self._failed(session_id, error)
 
-    async def _consider(self, session_id: str, follows: list[Follow], change: HubChange | None) -> None:
-        if change is not None and change.is_listed and not self._is_news(change, follows):
-            return
+    async def _consider(self, session_id: str, follows: list[Follow]) -> None:
         row = await self.hub.store.get_session(session_id)
         if row is None:
             await self._forget(session_id)
@@ -159,14 +164,9 @@ class Following:
         if is_behind or row.status in WORKING:
             self._start(session_id)
             return
-        await self.state.write(lambda tables: _part(tables, follows))
+        await self.state.write(lambda tables: let_go(tables, follows))
         if waits:
             self.over(session_id, True)
-
-    def _is_news(self, change: HubChange, follows: list[Follow]) -> bool:
-        return (
-            bool(change.asks) or change.status in WORKING or any(follow.cursor < change.last_seq for follow in follows)
-        )
 
     def _start(self, session_id: str) -> None:
         follower = self.follower(session_id)
@@ -179,7 +179,7 @@ class Following:
         try:
             await follower.run()
             await self._recovered(session_id)
-            self._mark(session_id, None)  # what happened at the last moment, and was not heard
+            self._mark(session_id)  # what happened at the last moment, and was not heard
         except SessionNotFound:
             await self._forget(session_id)
         except HandrailError as error:
@@ -221,7 +221,7 @@ class Following:
     def _again(self, session_id: str, seconds: float) -> None:
         def due() -> None:
             self._later.discard(handle)
-            self._mark(session_id, None)
+            self._mark(session_id)
 
         handle = asyncio.get_running_loop().call_later(seconds, due)
         self._later.add(handle)
@@ -252,31 +252,36 @@ class Following:
         await self.state.write(forget)
 
 
-def _part(tables: Tables, follows: list[Follow]) -> None:
-    """A session rests: whoever stayed only until then follows it no longer."""
-    for follow in follows:
-        note = leaving_note(follow.session_id, follow.place)
-        if tables.noted(note) is not None:
-            tables.unfollow(follow.place, follow.session_id)
-            tables.note(note, None)
+def _is_news(sign: _Sign, follows: list[Follow]) -> bool:
+    """Whether there is something that those who follow the session may not know."""
+    change = sign.change
+    if sign.is_wanted or change is None or not change.is_listed:
+        return True
+    is_behind = any(follow.cursor < change.last_seq for follow in follows)
+    return is_behind or bool(change.asks) or change.status in WORKING
 
 
 def _bury(tables: Tables, follow: Follow) -> None:
+    """Take leave of a session that was deleted, in one place."""
     place, session_id = follow.place, follow.session_id
     for message in tables.of_session(session_id, place):
-        if message.key.startswith(("progress:", "ask:")) and message.content != GONE:
+        if message.key.startswith("progress:"):
+            tables.want(_wanted(message.key, place, session_id, GONE))
+        elif message.content.buttons and message.ask_id:
             tables.retire(message.key)
-            tables.want(_wanted(message.key, place, session_id, _without_buttons(message.key, message.content)))
+            tables.want(_wanted(message.key, place, session_id, _unanswerable(message.content)))
     chat = tables.chat(place)
     if chat.session_id == session_id:
         tables.set_chat(msgspec.structs.replace(chat, session_id=""))
         tables.want(_wanted(f"deleted:{session_id}:{place}", place, session_id, Content(plain(DELETED))))
-    tables.unfollow(place, session_id)
-    tables.note(leaving_note(session_id, place), None)
+    let_go(tables, [follow], anyway=True)
 
 
-def _without_buttons(key: str, content: Content) -> Content:
-    return Content(content.text + "\n\nThe session was deleted.") if key.startswith("ask:") else GONE
+def _unanswerable(content: Content) -> Content:
+    """An ask that nobody can answer any more."""
+    longest = LONGEST_CAPTION if content.attachment is not None else LONGEST_MESSAGE
+    text = shortened(content.text, longest - len(GONE_WITH_IT)) + GONE_WITH_IT
+    return msgspec.structs.replace(content, text=text, buttons=())
 
 
 def _wanted(key: str, place: Place, session_id: str, content: Content) -> WantedMessage:

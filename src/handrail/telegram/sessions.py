@@ -7,7 +7,7 @@ Claude follow from the message in the chat.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -25,10 +25,10 @@ from handrail.telegram.names import Names
 from handrail.telegram.people import People
 from handrail.telegram.queue import Queued, Waiting
 from handrail.telegram.settings import TelegramSettings
-from handrail.telegram.state import BridgeState, Chat, FollowMode, Tables
+from handrail.telegram.state import BridgeState, Chat, Follow, FollowMode, Tables
 from handrail.telegram.text.rich import plain
 
-__all__ = ["ChatSessions", "Origin", "When", "conversation_note", "leaving_note", "origin_note"]
+__all__ = ["ChatSessions", "Origin", "When", "conversation_note", "leaving_note", "let_go", "origin_note"]
 
 When: TypeAlias = Literal["", "steer", "after"]
 """What becomes of a message while Claude works: given to it now, or when it is done; empty: as the chat prefers."""
@@ -336,6 +336,15 @@ def _follow(tables: Tables, place: Place, session_id: str, mode: FollowMode, cur
     known = next(iter(tables.follows(session_id, place)), None)
     tables.follow(place, session_id, mode, known.cursor if known is not None else cursor)
     tables.note(leaving_note(session_id, place), None)
+
+
+def let_go(tables: Tables, follows: Sequence[Follow], *, anyway: bool = False) -> None:
+    """A session rests: whoever stayed only until then follows it no longer; `anyway`: nor does anybody else."""
+    for follow in follows:
+        note = leaving_note(follow.session_id, follow.place)
+        if anyway or tables.noted(note) is not None:
+            tables.unfollow(follow.place, follow.session_id)
+            tables.note(note, None)
 
 
 def _part(tables: Tables, place: Place, session_id: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -181,3 +182,13 @@ async def test_without_a_token_there_is_nothing(served: ServedHub) -> None:
         answer = await client.get("/api/sessions")
         assert code(answer) == (401, "not_authenticated")
         assert "Bearer" in answer.headers["www-authenticate"]
+
+
+async def test_a_session_may_work_in_a_worktree_that_handrail_made(served: ServedHub) -> None:
+    worktree = Path(served.manager.places.state) / "worktrees" / "fix-login"
+    worktree.mkdir(parents=True)
+    async with served.client() as client:
+        made = await client.post("/api/sessions", json={"cwd": str(worktree)})
+        beside = await client.post("/api/sessions", json={"cwd": served.manager.places.state})
+    assert (made.status_code, made.json()["cwd"]) == (201, str(worktree))
+    assert beside.json()["code"] == "outside_roots"

@@ -141,7 +141,7 @@ def _options(hub: Hub, wanted: NewSession) -> Options:
     named = {"model": wanted.model, "permission_mode": wanted.mode}
     chosen = {name: value for name, value in named.items() if value is not None}
     asked = {"enable_file_checkpointing": True, **wanted.options, **chosen, "cwd": wanted.cwd}
-    return with_wanted(hub.settings.defaults.options, asked, hub.roots)
+    return with_wanted(hub.settings.defaults.options, asked, hub.working_roots)
 
 
 def policy_of(hub: Hub, wanted: str | PolicyWish | None) -> Asked:
@@ -156,7 +156,7 @@ def policy_of(hub: Hub, wanted: str | PolicyWish | None) -> Asked:
 
 def changes_of(hub: Hub, wanted: Resumption | Fork, row: SessionRow) -> dict[str, Any]:
     """What is to be other about a session, as its manager takes it. A host looks at its options itself."""
-    changes: dict[str, Any] = dict(wanted.options if row.host else checked_options(wanted.options, hub.roots))
+    changes: dict[str, Any] = dict(wanted.options if row.host else checked_options(wanted.options, hub.working_roots))
     if wanted.budget is not None:
         changes["budget"] = wanted.budget
     if wanted.policy is not None:
