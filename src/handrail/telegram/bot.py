@@ -7,6 +7,7 @@ out of both here.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -17,7 +18,7 @@ import msgspec
 from telegram.error import TelegramError
 from telegram.request import HTTPXRequest, RequestData
 
-from handrail.telegram.bot_errors import BotError, Refused, TooLong, Unreachable, error_of
+from handrail.telegram.bot_errors import BotError, Refused, TokenInvalid, TooLong, Unreachable, error_of
 from handrail.telegram.model import Attachment, Button, Content, Place
 from handrail.telegram.text.rich import RichText
 from telegram import (
@@ -38,6 +39,7 @@ T = TypeVar("T")
 
 PUBLIC_API = "https://api.telegram.org"
 
+_TOKEN = re.compile(r"\d+:[\w-]+", re.ASCII)
 _CONNECT = 10.0
 _ANSWER = 30.0
 _UPLOAD = 120.0
@@ -66,7 +68,10 @@ class BotUser(msgspec.Struct, frozen=True):
 
 
 class TelegramBot:
-    """A bot. Use it with `async with`; everything raises a `BotError` if it does not succeed."""
+    """A bot. Use it with `async with`; everything raises a `BotError` if it does not succeed.
+
+    Entering makes no call: whether Telegram knows the token is seen with the first one (`me`).
+    """
 
     def __init__(self, token: str, *, api_url: str = PUBLIC_API) -> None:
         self._token = token
@@ -75,6 +80,8 @@ class TelegramBot:
         self._made: tuple[Bot, _Wire] | None = None
 
     async def __aenter__(self) -> Self:
+        if not _TOKEN.fullmatch(self._token):
+            raise TokenInvalid("this is no bot token: @BotFather gives one that looks like 123456:ABC-DEF…")
         self._open.enter_context(_Discretion(self._token))
         polling = _Wire(self._token, connection_pool_size=2)
         rest = _Wire(self._token, connection_pool_size=64)
@@ -246,8 +253,7 @@ class _Wire(HTTPXRequest):
 
     async def get_json(self, url: str, *, read_timeout: float) -> Any:
         """What the Bot API says to a question that is all in its address."""
-        _, payload = await self.do_request(url, "GET", None, read_timeout=read_timeout)
-        answer = _read(payload)
+        answer = _read(await self.retrieve(url, read_timeout=read_timeout))
         if not answer.ok:
             raise _Failure(Unreachable("Telegram's answer makes no sense: is this a Bot API server?"))
         return answer.result

@@ -98,8 +98,10 @@ async def test_a_rule_that_is_too_long_for_a_button_is_in_the_text(chat: Chat) -
     wide = {**SUGGESTION, "rules": [{"toolName": "Bash", "ruleContent": "x" * 80}], "destination": "localSettings"}
     content = await chat.show(item(d.Command(text="make"), suggestions=(SUGGESTION, wide)))
     assert f"1. Always: allow Bash({'x' * 80}), saved in .claude/settings.local.json" in content.text.text
-    assert texts(content)[3].startswith("1. Always: allow Bash(xxx")
-    assert texts(content)[3].endswith("…")
+    assert texts(content)[2:4] == [
+        "Always: allow Bash(pytest:*), for this session",
+        "1. Always · this project, for you",
+    ]
 
 
 # ---------------------------------------------------------------- replies

@@ -76,6 +76,24 @@ async def test_a_wrong_token_is_said_without_saying_it(server: TelegramServer) -
     assert secret not in "".join(traceback.format_exception(caught.value))
 
 
+@pytest.mark.parametrize("token", ["", "secret", "123456:two words", "123456:line\n", "123456:a/../b"])
+async def test_what_cannot_be_a_token_is_said_without_saying_it(token: str) -> None:
+    with pytest.raises(TokenInvalid, match="@BotFather") as caught:
+        async with TelegramBot(token):
+            pass
+    assert token == "" or token not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["", "no address", "http://[", "ftp://example.org", "http://127.0.0.1:99999"])
+async def test_an_address_that_is_none(address: str) -> None:
+    secret = "987654:AAtoken-that-nobody-may-see-00000000"
+    async with TelegramBot(secret, api_url=address) as bot:
+        for call in (bot.me(), bot.updates(0, 0)):
+            with pytest.raises(Unreachable) as caught:
+                await call
+            assert secret not in "".join(traceback.format_exception(caught.value))
+
+
 async def test_updates_come_as_telegram_wrote_them(server: TelegramServer, bot: TelegramBot, chat: Chat) -> None:
     await chat.send("hello")
     (first,) = await bot.updates(0, 5, allowed=("message", "callback_query"))

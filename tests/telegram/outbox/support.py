@@ -37,7 +37,7 @@ QUICK = Pace(
 
 
 class MemoryBot:
-    """Does what a bot does, and what a test has planned: `plan` gives errors to raise before or after the deed."""
+    """Does what a bot does. `refuse` may give an error instead of the deed, `lose_answer` one after it."""
 
     def __init__(self) -> None:
         self.messages: dict[tuple[int, int], Content] = {}

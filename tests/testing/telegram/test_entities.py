@@ -34,7 +34,7 @@ def marked_texts(draw: st.DrawFn) -> tuple[str, list[Entity]]:
     return text, [written(text, *sorted((start, end)), kind) for start, end, kind in spans]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(marked_texts())
 def test_entities_end_up_nested_and_inside_the_text(marked: tuple[str, list[Entity]]) -> None:
     text, entities = tidied(*marked)
@@ -53,7 +53,7 @@ def test_entities_end_up_nested_and_inside_the_text(marked: tuple[str, list[Enti
     assert tidied(text, entities) == (text, entities)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(marked_texts())
 def test_nothing_is_styled_that_was_not_marked(marked: tuple[str, list[Entity]]) -> None:
     _, given_entities = marked

@@ -8,7 +8,7 @@ from typing import Any
 from handrail.policy.describing.json_text import compact_json
 from handrail.policy.describing.visible import one_line
 
-__all__ = ["describe_mode", "describe_suggestion"]
+__all__ = ["describe_mode", "describe_reach", "describe_suggestion"]
 
 _PLACES: Mapping[str, str] = {
     "session": "for this session",
@@ -16,6 +16,13 @@ _PLACES: Mapping[str, str] = {
     "localSettings": "saved in .claude/settings.local.json",
     "projectSettings": "saved in .claude/settings.json, which the project shares",
     "userSettings": "saved in ~/.claude/settings.json, for all your projects",
+}
+_REACHES: Mapping[str, str] = {
+    "session": "this session",
+    "cliArg": "this session",
+    "localSettings": "this project, for you",
+    "projectSettings": "this project, for everybody",
+    "userSettings": "all your projects",
 }
 _MODES: Mapping[str, str] = {
     "default": "ask before each edit and command",
@@ -30,6 +37,11 @@ _MODES: Mapping[str, str] = {
 def describe_mode(mode: str) -> str:
     """What a permission mode does."""
     return _MODES.get(mode) or f"switch to the mode {one_line(mode)}"
+
+
+def describe_reach(suggestion: Mapping[str, Any]) -> str:
+    """For what a suggestion holds, in a few words; empty if that is not known."""
+    return _REACHES.get(str(suggestion.get("destination")), "")
 
 
 def describe_suggestion(suggestion: Mapping[str, Any]) -> str:

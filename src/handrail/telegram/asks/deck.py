@@ -17,6 +17,8 @@ from handrail.telegram.text.rich import RichText, plain
 __all__ = ["LONGEST_LABEL", "Deck", "Mint"]
 
 LONGEST_LABEL = 64
+TWO_LINES = 48
+"""About what a phone shows on two lines of a button."""
 MOST_BUTTONS = 100
 """Telegram takes no more under one message."""
 
@@ -55,10 +57,12 @@ class Deck:
 
     # ------------------------------------------------------------ buttons
 
-    def decide(self, text: str, answer: AnyAnswer, *, style: ButtonStyle = "", resume: bool = False) -> Button:
-        """A button that answers the ask."""
+    def decide(
+        self, text: str, answer: AnyAnswer, *, style: ButtonStyle = "", resume: bool = False, short: str = ""
+    ) -> Button:
+        """A button that answers the ask. With `short` it says that where the text would take more than two lines."""
         data: dict[str, Any] = {"answer": encode_answer(answer)}
-        return self._button(text, "ask:decide", data | ({"resume": True} if resume else {}), style)
+        return self._button(text, "ask:decide", data | ({"resume": True} if resume else {}), style, short)
 
     def prompt(self, text: str, purpose: str) -> Button:
         """A button that asks for words, in a message that is to be replied to."""
@@ -76,14 +80,14 @@ class Deck:
         """A button that shows the whole request."""
         return self._button(text, "ask:show", {})
 
-    def _button(self, text: str, action: str, data: dict[str, Any], style: ButtonStyle = "") -> Button:
+    def _button(self, text: str, action: str, data: dict[str, Any], style: ButtonStyle = "", short: str = "") -> Button:
         press = msgspec.structs.replace(self._press, action=action, data=data)
-        return Button(text=self._label(text), token=self._mint(press), style=style)
+        return Button(text=self._label(text, short), token=self._mint(press), style=style)
 
-    def _label(self, text: str) -> str:
+    def _label(self, text: str, short: str) -> str:
         whole = line(text) or "…"
-        if len(whole) <= LONGEST_LABEL:
+        if len(whole) <= (TWO_LINES if short else LONGEST_LABEL):
             return whole
         self._cut.append(whole)
-        begun = f"{len(self._cut)}. {whole}"
-        return begun[: LONGEST_LABEL - 1].rstrip() + "…"
+        label = f"{len(self._cut)}. {line(short) or whole}"
+        return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1].rstrip() + "…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from handrail.policy.describing.suggestions import describe_suggestion
+from handrail.policy.describing.suggestions import describe_reach, describe_suggestion
 from handrail.protocol.asks import Allow, Deny, DialogResult, Elicited
 from handrail.sessions.asks import AnyAnswer
 from handrail.telegram.asks.deck import Deck
@@ -64,7 +64,9 @@ def _permission(asked: Asked, deck: Deck, role: Role) -> Offer:
     deck.row(deck.decide("Allow", Allow(), style=allowing), deck.decide("Deny", Deny(DENIED), style=denying))
     for suggestion in suggestions if is_owner else ():
         always = Allow(updated_permissions=(suggestion,))
-        deck.row(deck.decide(f"Always: {describe_suggestion(suggestion)}", always))
+        reach = describe_reach(suggestion)
+        short = f"Always · {reach}" if reach else ""
+        deck.row(deck.decide(f"Always: {describe_suggestion(suggestion)}", always, short=short))
     edit = [deck.prompt("Edit…", "input")] if is_owner and asked.ask is not None and asked.ask.input else []
     deck.row(deck.prompt("Deny with a reason…", "deny"), *edit)
     deck.row(deck.decide("Deny and stop", Deny(STOPPED, interrupt=True)), deck.show("Show all"))

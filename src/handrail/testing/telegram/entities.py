@@ -72,7 +72,7 @@ def tidied(text: str, entities: Sequence[Entity]) -> tuple[str, list[Entity]]:
         if not 0 <= entity.length <= _FARTHEST:
             raise bad_request(f"receive an entity with incorrect length {entity.length}")
     cleaned, moved = _cleaned(text, nested(entities))
-    return _trimmed(cleaned, nested(moved))
+    return _trimmed(cleaned, moved)
 
 
 def nested(entities: Iterable[Entity]) -> list[Entity]:
@@ -198,7 +198,7 @@ def _trimmed(text: str, entities: Sequence[Entity]) -> tuple[str, list[Entity]]:
     """Without spaces and line breaks at the end; and at the beginning, as far as no entity covers them."""
     shorter = text.rstrip(" \n")
     end = units(shorter)
-    kept = _in_order(entity.between(entity.offset, min(entity.end, end)) for entity in entities if entity.offset < end)
+    kept = nested(entity.between(entity.offset, min(entity.end, end)) for entity in entities if entity.offset < end)
     first = kept[0].offset if kept else end
     leading = min(len(shorter) - len(shorter.lstrip(" \n")), first)
     return shorter[leading:], [entity.between(entity.offset - leading, entity.end - leading) for entity in kept]

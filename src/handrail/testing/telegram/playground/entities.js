@@ -44,10 +44,14 @@ function drawn(entity, text, children) {
   if (entity.type === "pre") return codeBlock(entity, children);
   if (entity.type === "spoiler") return spoiler(children);
   if (entity.type in TAGS) return element(TAGS[entity.type], entity.type, children);
-  const link = element("a", entity.type, children);
-  link.href = address(entity, text);
+  return outward(element("a", entity.type, children), address(entity, text));
+}
+
+/** A link that leads out of the page, if the address is one that a chat may lead to. */
+export function outward(link, address) {
+  link.href = /^(https?|tg|ton|tonsite|mailto):/i.test(address) ? address : "#";
   if (/^https?:/.test(link.href)) link.target = "_blank";
-  link.rel = "noreferrer";
+  link.rel = "noopener noreferrer";
   return link;
 }
 
@@ -64,7 +68,7 @@ function spoiler(children) {
 }
 
 function address(entity, text) {
-  if (entity.type === "text_link") return /^(https?|tg|ton):/i.test(entity.url) ? entity.url : "#";
+  if (entity.type === "text_link") return entity.url;
   if (entity.type === "url") return /^https?:/i.test(text) ? text : `https://${text}`;
   if (entity.type === "email") return `mailto:${text}`;
   return "#";

@@ -1,5 +1,6 @@
 // Draws the chats of the server, follows what changes, and lets whoever looks write and press.
-import { element, textNodes } from "./entities.js";
+import { element, outward, textNodes } from "./entities.js";
+import { showKept } from "./keeping.js";
 
 const find = (id) => document.getElementById(id);
 const COLOURS = ["#e17076", "#7bc862", "#65aadd", "#a695e7", "#ee7aae", "#6ec9cb", "#faa774"];
@@ -35,30 +36,32 @@ function draw() {
 }
 
 function drawList() {
-  find("chats").replaceChildren(element("h2", "", ["Chats"]), ...state.chats.flatMap(listEntries));
+  const heading = { key: "heading", from: 0, draw: () => element("h2", "", ["Chats"]) };
+  showKept(find("chats"), [heading, ...state.chats.flatMap(listEntries)]);
 }
 
 function listEntries(chat) {
-  const entries = [listEntry(chat, chat.name, `#${chat.id}`, chat.messages)];
-  for (const topic of chat.topics) {
+  const who = chat.private ? ` · ${chat.members[0].name}` : "";
+  const topics = chat.topics.map((topic) => {
     const messages = chat.messages.filter((message) => message.thread === topic.id);
-    const entry = listEntry(chat, `# ${topic.name}`, `#${chat.id}/${topic.id}`, messages);
-    entry.classList.add("topic");
-    entries.push(entry);
-  }
-  return entries;
+    return listEntry("entry topic", `# ${topic.name}`, "", `#${chat.id}/${topic.id}`, messages);
+  });
+  return [listEntry("entry", chat.name, who, `#${chat.id}`, chat.messages), ...topics];
 }
 
-function listEntry(chat, name, href, messages) {
+function listEntry(className, name, who, href, messages) {
   const last = messages.at(-1);
-  const who = chat.private ? ` · ${chat.members[0].name}` : "";
-  const words = element("span", "words", [
-    element("b", "", [name + who]),
-    element("span", "last", [last ? last.text || last.service || last.media?.name || "" : "No messages yet"]),
-  ]);
-  const entry = element("a", "entry", [avatar(name), words]);
+  const words = last ? last.text || last.service || last.media?.name || "" : "No messages yet";
+  const isOpen = href === location.hash;
+  const draw = () => drawEntry(className, name, who, href, words.slice(0, 200), isOpen);
+  return { key: href, from: [name, who, words, isOpen], draw };
+}
+
+function drawEntry(className, name, who, href, words, isOpen) {
+  const lines = [element("b", "", [name + who]), element("span", "last", [words])];
+  const entry = element("a", className, [avatar(name), element("span", "words", lines)]);
   entry.href = href;
-  if (href === location.hash) entry.setAttribute("aria-current", "page");
+  if (isOpen) entry.setAttribute("aria-current", "page");
   return entry;
 }
 
@@ -106,9 +109,10 @@ function drawMessages(chat, messages) {
   const list = find("messages");
   const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
   const groups = albums(messages);
-  const drawn = groups.map((group, number) => drawGroup(chat, group, groups[number - 1]));
-  if (chat.draft && chat.draft.thread === place().thread) drawn.push(drawDraft(chat.draft));
-  list.replaceChildren(...drawn);
+  const shown = groups.map((group, number) => shownGroup(chat, group, groups[number - 1]));
+  if (chat.draft && chat.draft.thread === place().thread)
+    shown.push({ key: "draft", from: chat.draft, draw: () => drawDraft(chat.draft) });
+  showKept(list, shown);
   sticksToEnd = atEnd || !list.dataset.seen;
   list.dataset.seen = "yes";
   stick();
@@ -133,11 +137,17 @@ function albums(messages) {
   return groups;
 }
 
-function drawGroup(chat, group, before) {
+function shownGroup(chat, group, before) {
+  const [message] = group;
+  const mine = !message.sender.bot && message.sender.id === (person() || chat.members[0].id);
+  const follows = Boolean(before) && before[0].sender.id === message.sender.id && !before[0].service;
+  const draw = () => drawGroup(chat, group, mine, follows);
+  return { key: `${chat.id} ${message.id}`, from: [group, mine, follows], draw };
+}
+
+function drawGroup(chat, group, mine, follows) {
   const [message] = group;
   if (message.service) return element("li", "service", [element("span", "", [message.service])]);
-  const mine = !message.sender.bot && message.sender.id === (person() || chat.members[0].id);
-  const follows = before && before[0].sender.id === message.sender.id && !before[0].service;
   const item = element("li", `message ${mine ? "mine" : "theirs"}${follows ? " follows" : ""}`);
   item.dataset.id = message.id;
   item.append(bubble(chat, group, mine));
@@ -162,7 +172,7 @@ function bubble(chat, group, mine) {
   words.append(footer(message));
   if (message.reactions.length) words.append(element("div", "reactions", message.reactions));
   made.classList.toggle("bare", pictures.length > 0 && !captioned.text);
-  made.append(words);
+  made.append(words, replyKey(message));
   made.addEventListener("dblclick", () => startReply(message));
   words.addEventListener("click", (event) => {
     if (!event.target.closest(".bot_command")) return;
@@ -172,8 +182,16 @@ function bubble(chat, group, mine) {
   return made;
 }
 
+/** For those who cannot click twice. */
+function replyKey(message) {
+  const made = element("button", "answer", ["↩"]);
+  made.ariaLabel = "Reply";
+  made.addEventListener("click", () => startReply(message));
+  return made;
+}
+
 function replyBox(reply) {
-  const made = element("a", "reply", [
+  const made = element("button", "reply", [
     element("b", "", [reply.name]),
     element("span", "", [reply.gone ? "Deleted message" : reply.text]),
   ]);
@@ -202,6 +220,7 @@ function documentBox(media) {
   const made = element("a", "document", [element("span", "icon", [suffix.slice(0, 4)]), words]);
   made.href = `/_playground/file/${media.file}`;
   made.target = "_blank";
+  made.rel = "noopener noreferrer";
   return made;
 }
 
@@ -222,9 +241,10 @@ function keyboard(chat, message) {
 }
 
 function drawButton(chat, message, button) {
-  const made = element(button.url ? "a" : "button", `key ${button.style}${button.url ? " link" : ""}`, [button.text]);
-  if (button.url) Object.assign(made, { href: button.url, target: "_blank", rel: "noreferrer" });
-  else made.addEventListener("click", () => press(chat, message, button, made));
+  const look = `key ${button.style}`;
+  if (button.url) return outward(element("a", `${look} link`, [button.text]), button.url);
+  const made = element("button", look, [button.text]);
+  made.addEventListener("click", () => press(chat, message, button, made));
   return made;
 }
 
@@ -329,10 +349,14 @@ addEventListener("hashchange", () => {
 // Following
 
 async function follow() {
+  let seen = "";
   for (;;) {
     try {
       const response = await fetch(`/_playground/state?after=${state ? state.version : ""}`);
-      state = await response.json();
+      const told = await response.text();
+      if (told === seen) continue;
+      state = JSON.parse(told);
+      seen = told;
       if (!location.hash && query.get("chat")) location.replace(`#${query.get("chat")}`);
       draw();
     } catch {

@@ -23,8 +23,12 @@ _PAGES = {
     "/page.css": ("page.css", "text/css; charset=utf-8"),
     "/page.js": ("page.js", "text/javascript; charset=utf-8"),
     "/entities.js": ("entities.js", "text/javascript; charset=utf-8"),
+    "/keeping.js": ("keeping.js", "text/javascript; charset=utf-8"),
 }
-_LONGEST_WAIT = 20.0
+_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
+"""What messages say is text: even if it ever became more, nothing of it may run or load."""
+_LONGEST_WAIT = 5.0
+"""As long as “is typing” is shown: that ends without anything else having changed."""
 _PRESS_SECONDS = 15.0
 
 
@@ -58,7 +62,8 @@ class Playground:
         if path in _PAGES:
             name, kind = _PAGES[path]
             page = files("handrail.testing.telegram.playground").joinpath(name)
-            await response.send(200, page.read_bytes(), content_type=kind, cache_control="no-store")
+            headers = {"cache_control": "no-store", "content_security_policy": _POLICY}
+            await response.send(200, page.read_bytes(), content_type=kind, **headers)
         elif path == "/state":
             await self._send_state(request, response)
         elif path.startswith("/file/"):
