@@ -34,6 +34,7 @@ NEW_OBSERVATION = "behaviour of an unrecorded version"
 REFUSAL = "refusing_cli"
 DIALLING = "dialling_cli"
 NEWEST = "newest_cli"
+OLDER = "older_cli"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -51,11 +52,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def is_of_other_versions(item: pytest.Item) -> bool:
     """Whether a test has nothing to say of the version that it would run on."""
     names = getattr(item, "fixturenames", ())
-    if not {DIALLING, REFUSAL, NEWEST} & set(names):
+    if not {DIALLING, REFUSAL, NEWEST, OLDER} & set(names):
         return False
     version = str(cast(pytest.Function, item).callspec.params["cli"])
-    if NEWEST in names:
-        return not is_since(behaviour.version_key(PINNED_VERSION), version)
+    if NEWEST in names or OLDER in names:
+        return is_since(behaviour.version_key(PINNED_VERSION), version) == (OLDER in names)
     return is_since(REFUSES_SINCE, version) == (DIALLING in names)
 
 
@@ -87,6 +88,12 @@ def refusing_cli(cli: ClaudeCLI) -> ClaudeCLI:
 @pytest.fixture
 def newest_cli(cli: ClaudeCLI) -> ClaudeCLI:
     """The pinned CLI, or a newer one. A test to which the version makes no difference does not run on older ones."""
+    return cli
+
+
+@pytest.fixture
+def older_cli(cli: ClaudeCLI) -> ClaudeCLI:
+    """A CLI before the pinned one, for what another test shows of that."""
     return cli
 
 

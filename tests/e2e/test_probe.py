@@ -10,20 +10,37 @@ from pathlib import Path
 
 from handrail.testing.cli_cache import ClaudeCLI
 from handrail.testing.cli_sandbox import cli_slot
-from handrail.testing.probing.matrix import load_matrix
+from handrail.testing.probing.comparing import compare
+from handrail.testing.probing.matrix import load_matrix, version_key
+from handrail.testing.probing.running import probe
+from handrail.testing.probing.scenarios import BEHAVIOURS
+
+LONG_ENOUGH = 250.0
+"""The command gives up sooner, because somebody waits for it. How fast a machine is changes nothing of what is seen."""
 
 
-def test_a_probe_sees_what_is_recorded(cli: ClaudeCLI, tmp_path: Path) -> None:
+async def test_a_probe_of_an_older_version_sees_what_is_recorded(older_cli: ClaudeCLI) -> None:
+    async with cli_slot():
+        probed = await probe(older_cli.argv, seconds=LONG_ENOUGH)
+    matrix = load_matrix()
+    comparison = compare(version_key(older_cli.version), probed.seen, matrix, BEHAVIOURS)
+    others = [item for item in comparison.items if item.verdict != "same"]
+    assert comparison.status != "broken", others
+    if older_cli.version in matrix:
+        assert (others, comparison.status) == ([], "fine")
+
+
+def test_the_command_sees_what_is_recorded(newest_cli: ClaudeCLI, tmp_path: Path) -> None:
     environ = {**os.environ, "HANDRAIL_STATE_DIR": str(tmp_path / "state"), "HANDRAIL_CONFIG_DIR": str(tmp_path)}
-    command = [sys.executable, "-m", "handrail", "doctor", "--probe", "--json", "--cli", str(cli.path)]
+    command = [sys.executable, "-m", "handrail", "doctor", "--probe", "--json", "--cli", str(newest_cli.path)]
     with cli_slot():
         done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=110)
     document = json.loads(done.stdout)
     others = [item for item in document["probe"]["items"] if item["verdict"] != "same"]
     assert (done.returncode, document["ok"]) == (0, True), others
     assert done.stderr == ""
-    if cli.version in load_matrix():
+    if newest_cli.version in load_matrix():
         assert others == []
         assert document["probe"]["status"] == "fine"
     kept = json.loads((tmp_path / "state" / "probes.json").read_text())
-    assert kept["probes"][0]["version"] == cli.version
+    assert kept["probes"][0]["version"] == newest_cli.version

@@ -33,12 +33,15 @@ class RemoteKeeper:
         return self._seat(session_id) if (await self.store.record(session_id)).live else None
 
     async def seat_here(self, session_id: str) -> Seat:
+        """The hub resumes it for what is sent there, which does not need the role that resuming it as such does."""
+        return self._seat(session_id, resumes=True)
+
+    async def start_again(self, session_id: str) -> None:
         """Resume a session; it lives with the hub, not in this process."""
         await self._connection.post(f"{session_path(session_id)}/resume")
-        return self._seat(session_id)
 
-    def _seat(self, session_id: str) -> RemoteSeat:
-        return RemoteSeat(session_id, self._connection, self.store, self._live)
+    def _seat(self, session_id: str, *, resumes: bool = False) -> RemoteSeat:
+        return RemoteSeat(session_id, self._connection, self.store, self._live, resumes=resumes)
 
     def stored_items(self, session_id: str, after: int, *, deltas: bool, follow: bool) -> AsyncGenerator[Item, None]:
         """The journal, and what is added to it."""

@@ -29,13 +29,25 @@ class _Answered(msgspec.Struct):
 
 
 class RemoteSeat:
-    """Does what a `Session` is asked to do. Who does it is whoever the token belongs to: a hub believes no names."""
+    """Does what a `Session` is asked to do. Who does it is whoever the token belongs to: a hub believes no names.
+
+    With `resumes`, a session that has ended is resumed for a message.
+    """
 
     is_mine = False
     is_copied = True
 
-    def __init__(self, session_id: str, connection: HubConnection, store: RemoteStore, live: LivePool) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        connection: HubConnection,
+        store: RemoteStore,
+        live: LivePool,
+        *,
+        resumes: bool = False,
+    ) -> None:
         self._id = session_id
+        self._resumes = resumes
         self._path = session_path(session_id)
         self._connection = connection
         self._store = store
@@ -43,7 +55,7 @@ class RemoteSeat:
 
     async def send(self, content: Any, *, actor: Actor, uuid: str | None) -> str:
         # With a uuid it is the same message however often it arrives, also at another hub.
-        body = {"content": _plain(content), "uuid": uuid or str(uuid4()), "resume": False}
+        body = {"content": _plain(content), "uuid": uuid or str(uuid4()), "resume": self._resumes}
         sent: _Sent = await self._connection.post(f"{self._path}/messages", _Sent, body=body)
         return sent.uuid
 

@@ -163,6 +163,10 @@ class Household:
             raise SessionNotLive(f"the CLI of session {session_id[:8]} ended as soon as it was started")
         return seat
 
+    async def start_again(self, session_id: str) -> None:
+        """Resume a session in this process, unless it lives already."""
+        await self.seat_here(session_id)
+
     def stored_items(self, session_id: str, after: int, *, deltas: bool, follow: bool) -> AsyncGenerator[Item, None]:
         """The journal of a session, and what is added to it, by this process or by another that takes it."""
         feed = self._feed(session_id)

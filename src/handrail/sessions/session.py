@@ -83,7 +83,10 @@ class Housekeeper(Protocol):
         """Where the session lives now; None if nowhere."""
 
     async def seat_here(self, session_id: str) -> Seat:
-        """Resume the session in this process, unless it lives already."""
+        """A seat of a session that lives nowhere: it is resumed now, or at the latest by what is done there next."""
+
+    async def start_again(self, session_id: str) -> None:
+        """Resume the session, unless it lives already."""
 
     def stored_items(self, session_id: str, after: int, *, deltas: bool, follow: bool) -> AsyncGenerator[Item, None]:
         """The journal, and what is added to it, by this process or by another that takes the session."""
@@ -255,7 +258,7 @@ class Session:
     async def resume(self) -> None:
         """Start its CLI again, in this process, unless it runs."""
         if await self._keeper.seat(self.id) is None:
-            await self._keeper.seat_here(self.id)
+            await self._keeper.start_again(self.id)
 
     async def control(self, subtype: str, **fields: Any) -> dict[str, Any]:
         """Make any control request of the protocol."""

@@ -1,14 +1,53 @@
-"""What is done once a run is over: files are sent back, and the next message that waited for this is sent."""
+"""What is done once a run is over: files are sent back, and the next message that waited for this is sent.
+
+That a run was told of in a place, and that its files are still to come there, is noted in the same transaction: so they
+come, too, if the bridge dies in between.
+"""
 
 from __future__ import annotations
+
+from typing import Final
+
+import msgspec
 
 from handrail.remote.hub import Hub
 from handrail.telegram.files.desk import FilesDesk
 from handrail.telegram.model import Place
 from handrail.telegram.sessions import ChatSessions, conversation_note
-from handrail.telegram.state import BridgeState, Tables
+from handrail.telegram.state import BridgeState, Follow, Tables
 
-__all__ = ["Afterwards"]
+__all__ = ["Afterwards", "forget_files", "sessions_with_files", "want_files"]
+
+NOTES: Final = "files:"
+
+
+class _Due(msgspec.Struct, frozen=True):
+    """Where the files of a session are to be sent, since the run that ended with this event."""
+
+    place: Place
+    seq: int
+
+
+def want_files(tables: Tables, follow: Follow, seq: int) -> None:
+    """A run is told of where a session is followed: what it put into its outbox is to come there."""
+    if follow.mode == "all" and tables.noted(conversation_note(follow.session_id)) is not None:
+        due = msgspec.json.encode(_Due(follow.place, seq)).decode()
+        tables.note(f"{_note(follow.session_id)}{follow.place}", due)
+
+
+def sessions_with_files(tables: Tables) -> set[str]:
+    """The sessions of which files are still to come."""
+    return {key.removeprefix(NOTES).partition(":")[0] for key in tables.notes(NOTES)}
+
+
+def forget_files(tables: Tables, session_id: str) -> None:
+    """A session is gone, and so are its files."""
+    for key in tables.notes(_note(session_id)):
+        tables.note(key, None)
+
+
+def _note(session_id: str) -> str:
+    return f"{NOTES}{session_id}:"
 
 
 class Afterwards:
@@ -27,14 +66,19 @@ class Afterwards:
             await self._sessions.send_next(session_id)
 
     async def _send_files(self, session_id: str) -> None:
-        conversation, places = await self._state.read(lambda tables: _followed(tables, session_id))
-        row = await self._hub.store.get_session(session_id) if conversation and places else None
-        if row is not None:
-            for place in places:
-                await self._files.send_back(place, row, conversation)
+        conversation, noted = await self._state.read(
+            lambda tables: (tables.noted(conversation_note(session_id)), tables.notes(_note(session_id)))
+        )
+        row = await self._hub.store.get_session(session_id) if noted else None
+        if row is not None and conversation:
+            for due in noted.values():
+                await self._files.send_back(msgspec.json.decode(due, type=_Due).place, row, conversation)
+        if noted:
+            await self._state.write(lambda tables: _are_sent(tables, noted))
 
 
-def _followed(tables: Tables, session_id: str) -> tuple[str, list[Place]]:
-    """The conversation that the bridge began, if it did, and where the session is followed."""
-    places = [follow.place for follow in tables.follows(session_id) if follow.mode == "all"]
-    return tables.noted(conversation_note(session_id)) or "", places
+def _are_sent(tables: Tables, noted: dict[str, str]) -> None:
+    """Unless another run was over meanwhile."""
+    for key, due in noted.items():
+        if tables.noted(key) == due:
+            tables.note(key, None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import ssl
 from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -83,8 +84,9 @@ class TelegramBot:
         if not _TOKEN.fullmatch(self._token):
             raise TokenInvalid("this is no bot token: @BotFather gives one that looks like 123456:ABC-DEF…")
         self._open.enter_context(_Discretion(self._token))
-        polling = _Wire(self._token, connection_pool_size=2)
-        rest = _Wire(self._token, connection_pool_size=64)
+        trusted = _trusted(self._api_url)
+        polling = _Wire(self._token, trusted, connection_pool_size=2)
+        rest = _Wire(self._token, trusted, connection_pool_size=64)
         for wire in (polling, rest):
             await wire.initialize()
             self._open.push_async_callback(wire.shutdown)
@@ -230,7 +232,7 @@ class _Answer(msgspec.Struct):
 class _Wire(HTTPXRequest):
     """Connections of their own; an answer that is no success is understood here, where it is still whole."""
 
-    def __init__(self, token: str, *, connection_pool_size: int) -> None:
+    def __init__(self, token: str, trusted: ssl.SSLContext | bool, *, connection_pool_size: int) -> None:
         super().__init__(
             connection_pool_size=connection_pool_size,
             connect_timeout=_CONNECT,
@@ -238,6 +240,7 @@ class _Wire(HTTPXRequest):
             write_timeout=_ANSWER,
             pool_timeout=_ANSWER,
             media_write_timeout=_UPLOAD,
+            httpx_kwargs={"verify": trusted},
         )
         self._secret = token
 
@@ -257,6 +260,11 @@ class _Wire(HTTPXRequest):
         if not answer.ok:
             raise _Failure(Unreachable("Telegram's answer makes no sense: is this a Bot API server?"))
         return answer.result
+
+
+def _trusted(api_url: str) -> ssl.SSLContext | bool:
+    """Whose certificates count: all that are known, which takes a while to read, or none where no TLS is spoken."""
+    return True if api_url.lower().startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _check_size(size: int, limit: int) -> None:

@@ -219,6 +219,7 @@ class Bridge:
             settings=self._current,
             bot_id=me.id,
             bot_username=me.username,
+            typing=self._outbox.action,
             revive=self._outbox.revive,
             files=self._files,
         )

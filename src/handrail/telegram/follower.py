@@ -15,6 +15,7 @@ from handrail.events.view import AskItem, SessionView
 from handrail.remote.hub import Hub
 from handrail.sessions.feed import Item
 from handrail.store.base import SessionRow
+from handrail.telegram.afterwards import want_files
 from handrail.telegram.asks.desk import AskDesk, item_of
 from handrail.telegram.model import Place
 from handrail.telegram.news import News
@@ -205,6 +206,8 @@ class Follower:
             if shows_progress:
                 teller.progress(streamed=not self._passing.has_draft(follow.place))
             tables.move(follow.place, self.session_id, self._view.seq)
+            if news.runs:
+                want_files(tables, follow, self._view.seq)
             if news.runs and self._view.run is None:
                 let_go(tables, [follow])
         return True

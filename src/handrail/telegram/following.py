@@ -16,6 +16,7 @@ from handrail.remote.changes import HubChange
 from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
 from handrail.remote.pauses import Pauses
+from handrail.telegram.afterwards import forget_files, sessions_with_files
 from handrail.telegram.commands.wishes import WORKING
 from handrail.telegram.follower import Follower
 from handrail.telegram.inbox import Inbox
@@ -80,7 +81,7 @@ class Following:
     _ended: dict[str, bool] = field(default_factory=dict)
     """Sessions of which a run is over, and whether they are done."""
     _after: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    _later: set[asyncio.TimerHandle] = field(default_factory=set)
+    _later: dict[str, asyncio.TimerHandle] = field(default_factory=dict)
 
     # ------------------------------------------------------------ what happens
 
@@ -96,7 +97,10 @@ class Following:
     def over(self, session_id: str, is_done: bool) -> None:
         """A run of a session is over; `is_done`: and Claude has nothing to do any more."""
         self._ended[session_id] = is_done
-        if session_id not in self._after:
+        self._look_after_it(session_id)
+
+    def _look_after_it(self, session_id: str) -> None:
+        if session_id in self._ended and session_id not in self._after:
             self._after[session_id] = asyncio.get_running_loop().create_task(self._look_after(session_id))
 
     def _changed(self, change: HubChange) -> None:
@@ -111,8 +115,11 @@ class Following:
 
     async def run(self) -> None:
         """Follow what is to be followed, until cancelled."""
-        for follow in await self.state.read(lambda tables: tables.follows()):
+        follows, cut_off = await self.state.read(lambda tables: (tables.follows(), sessions_with_files(tables)))
+        for follow in follows:
             self._mark(follow.session_id)
+        for session_id in cut_off:
+            self.over(session_id, False)
         stop = self.hub.watch(self._changed)
         try:
             while True:
@@ -131,7 +138,7 @@ class Following:
             await asyncio.gather(*(self._look(name, dirty[name]) for name in chosen))
 
     async def _end(self) -> None:
-        for handle in self._later:
+        for handle in self._later.values():
             handle.cancel()
         tasks = [*self._tasks.values(), *self._after.values()]
         for task in tasks:
@@ -142,12 +149,15 @@ class Following:
 
     async def _look(self, session_id: str, sign: _Sign) -> None:
         """See whether a session needs a follower. One that fails is looked at again."""
+        self._look_after_it(session_id)
         try:
             if sign.change is not None and await self.inbox.take(sign.change):
                 self._refresh(session_id)
             follows = await self.state.read(lambda tables: tables.follows(session_id))
             if follows and session_id not in self._followers and _is_news(sign, follows):
                 await self._consider(session_id, follows)
+            if session_id not in self._followers and session_id not in self._after:
+                await self._recovered(session_id)
         except HandrailError as error:
             await self._failed(session_id, error)
         except Exception as error:  # one session must not hold up the others
@@ -220,23 +230,31 @@ class Following:
 
     def _again(self, session_id: str, seconds: float) -> None:
         def due() -> None:
-            self._later.discard(handle)
+            del self._later[session_id]
             self._mark(session_id)
 
-        handle = asyncio.get_running_loop().call_later(seconds, due)
-        self._later.add(handle)
+        if session_id in self._later:
+            self._later[session_id].cancel()
+        self._later[session_id] = asyncio.get_running_loop().call_later(seconds, due)
 
     async def _look_after(self, session_id: str) -> None:
         try:
             while session_id in self._ended:
                 await self.afterwards(session_id, self._ended.pop(session_id))
+            if session_id not in self._followers:
+                await self._recovered(session_id)
         except HandrailError as error:
-            await self._failed(session_id, error)
+            await self._failed_after(session_id, error)
         except Exception as error:  # one session must not hold up the others
             logger.exception("what follows a run of session %s could not be done", session_id)
-            await self._failed(session_id, error)
+            await self._failed_after(session_id, error)
         finally:
             del self._after[session_id]
+
+    async def _failed_after(self, session_id: str, error: Exception) -> None:
+        """It is done when the session is looked at again. Whether Claude is done then, is seen then."""
+        self._ended.setdefault(session_id, False)
+        await self._failed(session_id, error)
 
     async def _forget(self, session_id: str) -> None:
         """A session was deleted: whoever followed it hears so, and nothing is left that could be pressed."""
@@ -248,6 +266,7 @@ class Following:
                 _bury(tables, follow)
             for queued in Waiting(tables).all(session_id):
                 Waiting(tables).remove(queued)
+            forget_files(tables, session_id)
 
         await self.state.write(forget)
 

@@ -29,7 +29,12 @@ AT_ONCE: Final = 16
 """In how many places something is handled at the same time."""
 ALBUM_PAUSE: Final = 1.5
 """How long after its last part an album is taken to be whole."""
+FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 15.0
+"""Between attempts, while the hub or the database cannot be reached."""
+
+PASSING: Final = (HubUnreachable, StoreError)
+"""After these the same is tried again."""
 
 Parcel: TypeAlias = Sequence[Update]
 """What is handled together: one update, or those of an album."""
@@ -40,8 +45,8 @@ LaneName: TypeAlias = tuple[int, int, bool]
 class Intake:
     """Keeps updates, and has each handled once.
 
-    `handle` must raise nothing but `HubUnreachable` and `StoreError`: then the same is tried again, while others of its
-    place wait. `hear` is told of each update at once, and `on_away` of what waits for the hub.
+    If `handle` raises `HubUnreachable` or a `StoreError`, the same is tried again, while others of its place wait.
+    `hear` is told of each update at once, and `on_away` of what waits for the hub.
     """
 
     def __init__(
@@ -52,12 +57,14 @@ class Intake:
         *,
         on_away: Callable[[Parcel], Awaitable[None]],
         album_pause: float = ALBUM_PAUSE,
+        first_pause: float = FIRST_PAUSE,
     ) -> None:
         self._state = state
         self._handle = handle
         self._hear = hear
         self._on_away = on_away
         self._album_pause = album_pause
+        self._first_pause = first_pause
         self._lanes: dict[LaneName, _Lane] = {}
         self._albums: dict[tuple[int, str], _Album] = {}
         self._gate = asyncio.Semaphore(AT_ONCE)
@@ -135,29 +142,43 @@ class Intake:
     async def _work(self, name: LaneName, lane: _Lane) -> None:
         try:
             while lane.waiting:
-                async with self._gate:
-                    await self._once(lane.waiting[0])
+                await self._once(lane.waiting[0])
                 lane.waiting.popleft()
         finally:
             del self._lanes[name]
 
     async def _once(self, parcel: Parcel) -> None:
         """Handle something until it could be; if the hub is away, that may take as long as it is."""
-        pauses = Pauses(first=0.5, longest=LONGEST_PAUSE)
+        pauses = Pauses(first=self._first_pause, longest=LONGEST_PAUSE)
         told = False
         while True:
             try:
-                await self._handle(parcel)
-                await self._done([update.update_id for update in parcel])
+                async with self._gate:
+                    await self._attempt(parcel)
                 return
             except HubUnreachable as error:
                 logger.warning("a message waits for the hub: %s", error)
-                if not told:
-                    told = True
-                    await self._on_away(parcel)
+                told = told or await self._says_so(parcel)
             except StoreError as error:
                 logger.warning("a message waits for the bridge's database: %s", error)
             await asyncio.sleep(pauses.next())
+
+    async def _attempt(self, parcel: Parcel) -> None:
+        try:
+            await self._handle(parcel)
+        except PASSING:
+            raise
+        except Exception:  # it would fail again, and hold up all that comes after it
+            logger.exception("an update of Telegram's is given up")
+        await self._done([update.update_id for update in parcel])
+
+    async def _says_so(self, parcel: Parcel) -> bool:
+        """Have people know that something waits for the hub; whether that could be said."""
+        try:
+            await self._on_away(parcel)
+        except StoreError:
+            return False
+        return True
 
     async def _done(self, numbers: Sequence[int]) -> None:
         def done(tables: Tables) -> None:

@@ -43,9 +43,9 @@ class People:
             self._hubs[user] = self._hub.acting_for(user.name, surface="telegram", role=user.role)
         return self._hubs[user]
 
-    def id_of(self, hub: Hub) -> int:
-        """Who acts through a hub that `hub_for` gave; 0 for nobody that is known."""
-        return next((user.id for user, known in self._hubs.items() if known is hub), 0)
+    def user_of(self, hub: Hub) -> User | None:
+        """Who acts through a hub that `hub_for` gave; None for nobody that is known."""
+        return next((user for user, known in self._hubs.items() if known is hub), None)
 
     def inbox_places(self) -> list[tuple[User, Place]]:
         """Each person, and the chat that the bot has with them alone."""

@@ -11,6 +11,7 @@ from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
 from handrail.telegram.commands.plans import leave_plan_mode, planmode_note
 from handrail.telegram.people import People
+from handrail.telegram.sessions import choice_note
 from handrail.telegram.state import BridgeState, Chat, Tables
 
 __all__ = ["PlanLeaving"]
@@ -50,8 +51,9 @@ class PlanLeaving:
         return False
 
     def _chats(self, tables: Tables) -> list[tuple[Chat, int]]:
-        """The chats whose session this is and that want it, each with who chose that."""
+        """The chats that want it and that an owner has go on with this session, each with who chose that."""
         chats = [tables.chat(follow.place) for follow in tables.follows(self.session_id) if follow.mode == "all"]
-        wanting = [chat for chat in chats if chat.session_id == self.session_id and chat.prefs.planmode == "auto"]
+        own = [chat for chat in chats if chat.session_id == self.session_id == tables.noted(choice_note(chat.place))]
+        wanting = [chat for chat in own if chat.prefs.planmode == "auto"]
         noted = [(chat, tables.noted(planmode_note(chat.place)) or "") for chat in wanting]
         return [(chat, int(user_id)) for chat, user_id in noted if user_id.isdigit()]

@@ -17,7 +17,7 @@ from handrail.telegram.addressing import Addressed, addressed
 from handrail.telegram.asks.desk import AskDesk, Toast
 from handrail.telegram.bot import TelegramBot
 from handrail.telegram.bot_errors import BotError
-from handrail.telegram.commands.context import BridgeReport, CommandContext
+from handrail.telegram.commands.context import BridgeReport, CommandContext, lacking, may
 from handrail.telegram.commands.desk import Commands
 from handrail.telegram.commands.parsing import command_line
 from handrail.telegram.files.desk import FilesDesk
@@ -57,6 +57,8 @@ class Router:
     bot_id: int
     bot_username: str
     files: FilesDesk
+    typing: Callable[[Place], None]
+    """Shows that something is being done for what was written."""
     revive: Callable[[int], Awaitable[None]]
     """Has a chat written to again that took nothing."""
     _toasts: set[asyncio.Task[None]] = field(default_factory=set)
@@ -176,7 +178,7 @@ class Router:
             if line.is_for_us:
                 await self.commands.run(self._context(user, hub, message, message.place, replied), line)
         elif not await self._is_answer(replied, to_us, user, hub, message):
-            await self._to_session(messages, message, to_us.text, hub, replied)
+            await self._to_session(messages, message, to_us.text, user, replied)
 
     async def _replied(self, message: Message) -> SentMessage | None:
         """The message of ours that this one is a reply to."""
@@ -199,10 +201,13 @@ class Router:
         return await self.asks.replied(replied, to_us.text, user, hub, message_id=message.message_id)
 
     async def _to_session(
-        self, messages: Sequence[Message], message: Message, text: str, hub: Hub, replied: SentMessage | None
+        self, messages: Sequence[Message], message: Message, text: str, user: User, replied: SentMessage | None
     ) -> None:
-        place = message.place
+        place, hub = message.place, self.people.hub_for(user)
         branch, text = projects.branch_at_start(text, self.bot_username)
+        if refusal := _refusal(user, branch):
+            await self._say(message, refusal)
+            return
         if branch:
             await self._take_branch(hub, place, branch)
         session_id, text = await self._named_session(hub, message, text, replied)
@@ -215,6 +220,7 @@ class Router:
                 message, "I understand text, pictures and documents." if not branch else f"Now on {branch}."
             )
             return
+        self.typing(place)
         content = await self._content(messages, text, hub, place, session_id)
         await self.sessions.send(hub, place, content, message_id=message.message_id, session_id=session_id)
 
@@ -302,3 +308,10 @@ class Router:
             priority=Priority.REPLY,
         )
         await self.state.write(lambda tables: tables.want(wanted))
+
+
+def _refusal(user: User, branch: str) -> str:
+    """Why somebody may not write to Claude. The hub says so only at the end, and the bridge does much before that."""
+    if not may(user, "approver"):
+        return lacking(user, "approver", "Writing to Claude")
+    return lacking(user, "owner", "Choosing a branch") if branch and not may(user, "owner") else ""

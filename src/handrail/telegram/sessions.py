@@ -28,7 +28,16 @@ from handrail.telegram.settings import TelegramSettings
 from handrail.telegram.state import BridgeState, Chat, Follow, FollowMode, Tables
 from handrail.telegram.text.rich import plain
 
-__all__ = ["ChatSessions", "Origin", "When", "conversation_note", "leaving_note", "let_go", "origin_note"]
+__all__ = [
+    "ChatSessions",
+    "Origin",
+    "When",
+    "choice_note",
+    "conversation_note",
+    "leaving_note",
+    "let_go",
+    "origin_note",
+]
 
 When: TypeAlias = Literal["", "steer", "after"]
 """What becomes of a message while Claude works: given to it now, or when it is done; empty: as the chat prefers."""
@@ -55,6 +64,11 @@ def conversation_note(session_id: str) -> str:
 def leaving_note(session_id: str, place: Place) -> str:
     """Under which name it is noted that a place follows a session only until that is done."""
     return f"leave:{session_id}:{place}"
+
+
+def choice_note(place: Place) -> str:
+    """Under which name it is noted which session an owner last had a chat go on with."""
+    return f"chosen:{place}"
 
 
 class ChatSessions:
@@ -95,7 +109,7 @@ class ChatSessions:
         conversation = self._names.session(place, message_id)
         session = await self._started(hub, chat, conversation)
         await self._state.write(lambda tables: tables.note(conversation_note(session.id), conversation))
-        await self._bind(place, session.id, cursor=0)
+        await self._bind(hub, place, session.id, cursor=0)
         if content:
             await self._deliver(hub, place, session, content, message_id=message_id)
         return session
@@ -130,7 +144,7 @@ class ChatSessions:
     async def take(self, hub: Hub, place: Place, session_id: str) -> None:
         """The chat goes on with this session. What it asks is shown. Raises `SessionNotFound`."""
         row = await hub.session(session_id).row()
-        await self._bind(place, row.id, cursor=row.last_seq)
+        await self._bind(hub, place, row.id, cursor=row.last_seq)
 
     async def leave(self, place: Place) -> None:
         """The chat has no session any more: its next message starts one. What the old one does is still shown."""
@@ -144,9 +158,13 @@ class ChatSessions:
         if left := await self._state.write(leave):
             self._wake(left)
 
-    async def _bind(self, place: Place, session_id: str, *, cursor: int) -> None:
+    async def _bind(self, hub: Hub, place: Place, session_id: str, *, cursor: int) -> None:
+        is_chosen = self._acts_for_owner(hub)
+
         def bind(tables: Tables) -> str:
             chat = tables.chat(place)
+            if is_chosen:
+                tables.note(choice_note(place), session_id)
             tables.set_chat(msgspec.structs.replace(chat, session_id=session_id))
             _follow(tables, place, session_id, "all", cursor)
             if chat.session_id != session_id:
@@ -186,18 +204,27 @@ class ChatSessions:
         if row is None:
             await self.start(hub, place, content, message_id=message_id)
             return
-        await self._bind(place, row.id, cursor=row.last_seq)
+        await self._bind(hub, place, row.id, cursor=row.last_seq)
         session = hub.session(row.id)
         if row.status in WORKING and (when or chat.prefs.queue) == "after":
             await self._keep(hub, place, row.id, content, message_id)
         else:
             if row.status not in WORKING:
-                await self._prepare(place, session)
+                await self._prepare(hub, place, session)
             await self._deliver(hub, place, session, content, message_id=message_id)
 
-    async def _prepare(self, place: Place, session: Session) -> None:
-        """Have a session run as an owner chose for this chat, whoever writes there: so with the bridge's own hub."""
-        await prepare(self._hub, await self._chat(place), self._hub.session(session.id))
+    async def _prepare(self, hub: Hub, place: Place, session: Session) -> None:
+        """Have a session run as an owner chose for this chat, whoever writes there: so with the bridge's own hub.
+
+        A session that others brought to the chat stays as it is: no owner chose that it should run so.
+        """
+        chosen = await self._state.read(lambda tables: tables.noted(choice_note(place)))
+        if chosen == session.id or self._acts_for_owner(hub):
+            await prepare(self._hub, await self._chat(place), self._hub.session(session.id))
+
+    def _acts_for_owner(self, hub: Hub) -> bool:
+        user = self._people.user_of(hub)
+        return user is not None and user.role == "owner"
 
     async def _row(
         self, hub: Hub, place: Place, session_id: str, *, was_named: bool, message_id: int
@@ -244,11 +271,12 @@ class ChatSessions:
     # ------------------------------------------------------------ messages that wait
 
     async def _keep(self, hub: Hub, place: Place, session_id: str, content: Any, message_id: int) -> None:
+        user = self._people.user_of(hub)
         queued = Queued(
             uuid=self._names.message(place, message_id),
             session_id=session_id,
             place=place,
-            user_id=self._people.id_of(hub),
+            user_id=user.id if user is not None else 0,
             content=content,
             at=self._clock(),
             message_id=message_id,
@@ -291,7 +319,7 @@ class ChatSessions:
 
     async def _send_queued(self, hub: Hub, queued: Queued) -> None:
         session = hub.session(queued.session_id)
-        await self._prepare(queued.place, session)
+        await self._prepare(hub, queued.place, session)
         await self._deliver(hub, queued.place, session, queued.content, message_id=queued.message_id)
         await self._taken(queued.place, queued.uuid)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from handrail.testing import simulated as sim
+from handrail.testing.telegram import Message
 from tests.server.support import ASKS
 
 from .support import World, eventually, said, world
@@ -59,6 +60,25 @@ async def test_an_ask_comes_with_buttons_and_sound_and_is_answered_with_one(tmp_
         assert not decided.buttons
         begun = [str(call.params.get("text")) for call in here.telegram.calls_of("sendMessage")]
         assert not any("waits for an answer" in text for text in begun), "it would push the ask up"
+
+
+@slow
+async def test_asks_that_wait_together_are_each_answered_by_themselves(tmp_path: Path) -> None:
+    both = (sim.ask("Bash", {"command": "make one"}, wait=False), sim.ask("Bash", {"command": "make two"}))
+    async with world(tmp_path, sim.turn(*both, "Both are done.")) as here, here.bridged():
+        await here.say("do both")
+        await eventually(lambda: len(_open_asks(here)) == 2)
+        first, second = _open_asks(here)
+        await second.press("Deny", by=here.ann)
+        await eventually(lambda: [each.id for each in _open_asks(here)] == [first.id])
+        await first.press("Allow", by=here.ann)
+        await here.hears("Both are done.")
+        assert "make one" in (await here.hears("Allowed by Ann")).text
+        assert "make two" in (await here.hears("Denied by Ann")).text
+
+
+def _open_asks(here: World) -> list[Message]:
+    return [message for message in here.chat.bot_messages if message.buttons]
 
 
 @slow

@@ -14,7 +14,7 @@ import pytest
 from handrail.errors import StoreFull
 from handrail.remote.errors import HubUnreachable
 from handrail.telegram.incoming import Update
-from handrail.telegram.intake import Intake
+from handrail.telegram.intake import AT_ONCE, Intake
 from handrail.telegram.state import BridgeState
 
 from .support import eventually
@@ -40,6 +40,7 @@ class Desk:
     waited: list[int] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
     held: dict[int, asyncio.Event] = field(default_factory=dict)
+    unsayable: bool = False
 
     async def handle(self, updates: Sequence[Update]) -> None:
         first = updates[0].update_id
@@ -53,6 +54,8 @@ class Desk:
         self.heard.append(update.update_id)
 
     async def away(self, updates: Sequence[Update]) -> None:
+        if self.unsayable:
+            raise StoreFull("the disk is full")
         self.waited.append(updates[0].update_id)
 
 
@@ -63,7 +66,7 @@ async def state(tmp_path: Path) -> AsyncIterator[BridgeState]:
 
 
 def intake(state: BridgeState, desk: Desk) -> Intake:
-    return Intake(state, desk.handle, desk.hear, on_away=desk.away, album_pause=0.05)
+    return Intake(state, desk.handle, desk.hear, on_away=desk.away, album_pause=0.05, first_pause=0.01)
 
 
 async def test_each_is_handled_once_however_often_it_comes(state: BridgeState) -> None:
@@ -133,3 +136,28 @@ async def test_what_is_no_update_is_left_out(state: BridgeState, caplog: pytest.
     await eventually(lambda: taking.is_idle)
     await eventually(lambda: _undone_are(state, 0))
     assert desk.handled == [[2]]
+
+
+async def test_what_waits_for_the_hub_is_not_given_up_because_that_cannot_be_said(state: BridgeState) -> None:
+    desk = Desk(failures=[HubUnreachable("away")], unsayable=True)
+    taking = intake(state, desk)
+    await taking.keep([update(1), update(2)])
+    await eventually(lambda: taking.is_idle)
+    assert desk.handled == [[1], [2]]
+
+
+async def test_what_cannot_be_handled_holds_up_nothing(state: BridgeState) -> None:
+    desk = Desk(failures=[RuntimeError("a mistake")])
+    taking = intake(state, desk)
+    await taking.keep([update(1), update(2)])
+    await eventually(lambda: taking.is_idle)
+    assert desk.handled == [[2]]
+    assert await _undone_are(state, 0)
+
+
+async def test_places_that_wait_for_the_hub_hold_up_no_other(state: BridgeState) -> None:
+    desk = Desk(failures=[HubUnreachable("away") for _ in range(AT_ONCE)])
+    taking = Intake(state, desk.handle, desk.hear, on_away=desk.away, first_pause=60.0)
+    await taking.keep([update(number, chat=number) for number in range(1, AT_ONCE + 2)])
+    await eventually(lambda: desk.handled == [[AT_ONCE + 1]])
+    await taking.close()

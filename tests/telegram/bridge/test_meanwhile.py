@@ -72,6 +72,18 @@ async def test_an_edit_that_comes_too_late_is_said_to(tmp_path: Path) -> None:
         assert await here.prompts() == ["one"]
 
 
+async def test_an_edit_replaces_a_message_that_claude_has_not_begun_with(tmp_path: Path) -> None:
+    async with world(tmp_path, *HELD) as here, here.bridged():
+        await held(here)
+        second = await here.say("secnd")
+        await eventually(lambda: _prompted(here, "secnd"))
+        await here.chat.edit(second, "second")
+        await eventually(lambda: _prompted(here, "second"))
+        await (await here.asked()).press("Allow", by=here.ann)
+        await here.hears("You said second.")
+        assert not here.count("You said secnd.")
+
+
 async def test_what_waits_survives_a_restart_of_the_bridge(tmp_path: Path) -> None:
     async with world(tmp_path, *HELD) as here:
         async with here.bridged():

@@ -19,7 +19,7 @@ from handrail.testing import simulated as sim
 from tests.server.support import ASKS
 
 from .process import Told
-from .support import World, eventually, said, world
+from .support import PATIENCE, World, eventually, said, world
 
 pytestmark = pytest.mark.slow
 
@@ -137,7 +137,7 @@ async def test_killed_again_and_again_it_loses_nothing_and_does_nothing_twice(tm
                     await asyncio.wait_for(asyncio.shield(working), dice.uniform(0.0, 1.5))
         await working
         async with in_a_process(here):
-            await eventually(lambda: not any(message.buttons for message in here.chat.bot_messages))
+            await _press_what_is_left(here)
         for task in pressing:
             task.cancel()
         await asyncio.gather(*pressing, return_exceptions=True)
@@ -145,6 +145,15 @@ async def test_killed_again_and_again_it_loses_nothing_and_does_nothing_twice(tm
         (row,) = await here.rows()
         view = await here.served.manager.session(row.id).view()
         assert [ask.outcome for ask in view.closed_asks.values()] == ["decided"] * len(words)
+
+
+async def _press_what_is_left(here: World) -> None:
+    """A message that was sent twice, because nobody heard that it was taken, goes when its button is pressed."""
+    async with asyncio.timeout(PATIENCE):
+        while left := [message for message in here.chat.bot_messages if message.buttons]:
+            with suppress(LookupError, TimeoutError):
+                await left[0].press("Allow", by=here.ann)
+            await asyncio.sleep(0.05)
 
 
 def _has_begun(here: World, polls: int) -> bool:

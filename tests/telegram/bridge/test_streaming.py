@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handrail.telegram.model import User
+from handrail.telegram.model import Place, User
 from handrail.testing import simulated as sim
 from tests.server.support import ASKS
 
@@ -108,4 +108,4 @@ async def test_settings_change_while_it_runs(tmp_path: Path) -> None:
 
 
 async def _is_unfollowed(state: Any) -> bool:
-    return not await state.read(lambda tables: tables.follows())
+    return not await state.read(lambda tables: tables.follows(place=Place(1001)))

@@ -175,21 +175,21 @@ async def test_a_file_of_the_project_is_fetched(desk: Desk) -> None:
     assert (nothing, listed) == (None, f"{desk.project}/src\n  7 bytes  app.py")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("", "Write `/file get PATH`"),
-        ("fetch a", "Write `/file get PATH`"),
-        ("get a b", "Write `/file get PATH`"),
-        ("get 'a", "there is no"),
-        ("get .env", "is private"),
-        ("get ../../etc/passwd", "is not inside"),
-        ("put", "send a document"),
-    ],
-)
-async def test_file_says_what_is_wrong(desk: Desk, arguments: str, words: str) -> None:
-    with pytest.raises(HandrailError, match=words):
-        await desk.file(arguments)
+MISTAKES = {
+    "": "Write `/file get PATH`",
+    "fetch a": "Write `/file get PATH`",
+    "get a b": "Write `/file get PATH`",
+    "get 'a": "there is no",
+    "get .env": "is private",
+    "get ../../etc/passwd": "is not inside",
+    "put": "send a document",
+}
+
+
+async def test_file_says_what_is_wrong(desk: Desk, subtests: pytest.Subtests) -> None:
+    for arguments, words in MISTAKES.items():
+        with subtests.test(arguments), pytest.raises(HandrailError, match=words):
+            await desk.file(arguments)
 
 
 async def test_a_document_is_put_into_the_project(desk: Desk) -> None:

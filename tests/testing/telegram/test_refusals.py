@@ -75,11 +75,12 @@ SENT_TEXTS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("parameters", "words"), SENT_TEXTS, ids=[words[13:60] for _, words in SENT_TEXTS])
-async def test_texts(parameters: dict[str, Any], words: str) -> None:
+async def test_texts(subtests: pytest.Subtests) -> None:
     async with raw_bot() as (bot, _, chat):
-        assert await bot.refusal("sendMessage", **{"chat_id": chat.id, "text": "hello", **parameters}) == words
-        assert chat.messages == []
+        for parameters, words in SENT_TEXTS:
+            with subtests.test(words[13:60]):
+                assert await bot.refusal("sendMessage", **{"chat_id": chat.id, "text": "hello", **parameters}) == words
+                assert chat.messages == []
 
 
 async def test_what_is_at_a_limit_is_taken() -> None:
@@ -152,20 +153,21 @@ async def test_files() -> None:
         ) == ("Bad Request: can't parse InputMedia: media not found")
 
 
-@pytest.mark.parametrize(
-    ("commands", "words"),
-    [
-        ([{"command": "New", "description": "x"}], "Bad Request: BOT_COMMAND_INVALID"),
-        ([{"command": "x" * 33, "description": "x"}], "Bad Request: BOT_COMMAND_INVALID"),
-        ([{"command": "new", "description": "x" * 257}], "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID"),
-        ([{"command": "new"}], "Bad Request: can't parse BotCommand: Can't find field \"description\""),
-        ({}, "Bad Request: expected an Array of BotCommand"),
-        ([{"command": f"c{n}", "description": "x"} for n in range(101)], "Bad Request: BOT_COMMANDS_TOO_MUCH"),
-    ],
-)
-async def test_commands(commands: Any, words: str) -> None:
+COMMANDS: list[tuple[Any, str]] = [
+    ([{"command": "New", "description": "x"}], "Bad Request: BOT_COMMAND_INVALID"),
+    ([{"command": "x" * 33, "description": "x"}], "Bad Request: BOT_COMMAND_INVALID"),
+    ([{"command": "new", "description": "x" * 257}], "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID"),
+    ([{"command": "new"}], "Bad Request: can't parse BotCommand: Can't find field \"description\""),
+    ({}, "Bad Request: expected an Array of BotCommand"),
+    ([{"command": f"c{n}", "description": "x"} for n in range(101)], "Bad Request: BOT_COMMANDS_TOO_MUCH"),
+]
+
+
+async def test_commands(subtests: pytest.Subtests) -> None:
     async with raw_bot() as (bot, _, _):
-        assert await bot.refusal("setMyCommands", commands=commands) == words
+        for commands, words in COMMANDS:
+            with subtests.test(words):
+                assert await bot.refusal("setMyCommands", commands=commands) == words
 
 
 async def test_who_may_not() -> None:

@@ -65,6 +65,7 @@ async def continue_session(context: CommandContext, rest: str) -> None:
     """Go on with a session: the one that was named, else the last one of the project, also one of the terminal."""
     branch, rest = projects.branch_at_start(rest, context.bot_username)
     if branch:
+        context.check("owner", "choosing a branch")
         await projects.bind_branch(context.hub, context.state, context.settings, context.place, branch)
     reference, text = named_session(rest)
     session = await (context.named_session(reference) if reference else _latest(context))

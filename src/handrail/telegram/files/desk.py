@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from handrail.errors import HandrailError
+from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
 from handrail.sessions.exchange import INBOX
 from handrail.store.base import SessionRow
+from handrail.telegram.bot_errors import FloodWait, Unreachable
 from handrail.telegram.files import outbox
 from handrail.telegram.files.command import FileCommand
 from handrail.telegram.files.incoming import (
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FilesDesk"]
 
+PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Between attempts to get a file from Telegram."""
 IGNORE_ALL = b"*\n"
 """For git: neither inbox nor outbox is part of a project."""
 
@@ -59,7 +64,7 @@ class FilesDesk:
         put: list[str] = []
         for message in messages:
             file = incoming_of(message)
-            data = await self._bot.download(file.file_id, LARGEST_DOWNLOAD)
+            data = await self._downloaded(file)
             if not data:
                 raise UnusableFile(f"{file.name} is empty.")
             block = _block(file, data)
@@ -69,12 +74,25 @@ class FilesDesk:
                 put.append(await self._put(message.message_id, file, data, cwd=cwd, host=host))
         return [*blocks, *path_blocks(put)]
 
+    async def _downloaded(self, file: Incoming) -> bytes:
+        """Telegram may be away for a moment: the message that the file came with must not be lost for that."""
+        for pause in PAUSES:
+            try:
+                return await self._bot.download(file.file_id, LARGEST_DOWNLOAD)
+            except FloodWait as error:
+                await asyncio.sleep(max(pause, error.retry_after))
+            except Unreachable:
+                await asyncio.sleep(pause)
+        return await self._bot.download(file.file_id, LARGEST_DOWNLOAD)
+
     async def _put(self, message_id: int, file: Incoming, data: bytes, *, cwd: str, host: str) -> str:
         """Put a file into the session's inbox. Done twice, it is the same file."""
         path = f"{INBOX}/{message_id}-{file.name}"
         try:
             await self._hub.files.put(f"{cwd}/{INBOX}/.gitignore", IGNORE_ALL, host=host, replace=True)
             await self._hub.files.put(f"{cwd}/{path}", data, host=host, replace=True)
+        except HubUnreachable:
+            raise
         except HandrailError as error:
             raise UnusableFile(f"{file.name} could not be put into the project: {error}") from None
         return path

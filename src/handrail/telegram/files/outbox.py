@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from handrail.errors import HandrailError
+from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
 from handrail.rendering.amounts import size
 from handrail.sessions.exchange import OUTBOX, ListedFile
@@ -48,10 +49,15 @@ class FileOutbox:
         self._state = state
 
     async def send(self, place: Place, row: SessionRow, cli_session_id: str) -> bool:
-        """Want what is new there; whether there was anything. What goes wrong is said in the chat."""
+        """Want what is new there; whether there was anything. What goes wrong is said in the chat.
+
+        Raises `HubUnreachable`: then nothing is known of the rest, and it can be done again.
+        """
         directory = f"{row.cwd}/{outbox_of(cli_session_id)}"
         try:
             listed = await self._hub.files.list(directory, host=row.host)
+        except HubUnreachable:
+            raise
         except HandrailError as error:  # most sessions have no outbox
             logger.debug("no outbox of session %s: %s", row.id, error)
             return False
@@ -67,6 +73,8 @@ class FileOutbox:
     async def _content(self, directory: str, host: str, file: ListedFile) -> Content:
         try:
             data = await self._hub.files.fetch(f"{directory}/{file.name}", host=host)
+        except HubUnreachable:
+            raise
         except HandrailError as error:
             return Content(plain(f"{file.name} could not be sent: {error}"))
         if not data:

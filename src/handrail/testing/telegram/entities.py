@@ -52,7 +52,7 @@ class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def units(text: str) -> int:
     """How long a text is as Telegram counts: in UTF-16 code units."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def part_of(text: str, entity: Entity) -> str:
@@ -163,8 +163,9 @@ def _cleaned(text: str, entities: Sequence[Entity]) -> tuple[str, list[Entity]]:
         moves[before] = after
         instead = _clean(character)
         kept.append(instead)
-        before += units(character)
-        after += units(instead)
+        width = 2 if character > "\uffff" else 1
+        before += width
+        after += width if instead else 0
     moves[before] = after
     return "".join(kept), [_moved(entity, moves, before, text) for entity in entities]
 
