@@ -17,11 +17,13 @@ from playwright.async_api import Browser, async_playwright
 
 from handrail.server.hub import HubSettings
 from handrail.server.roles import Role
+from handrail.testing import simulated as sim
 from handrail.testing.cli_cache import PINNED_VERSION, ClaudeCLI, CLIUnavailable, claude_cli
 
 from ..server.support import ServedHub, served_hub
+from ..telegram.bridge.support import World, world
 from .hub_process import HubProcess
-from .hubs import OpenHub, RealHub, real_hub
+from .hubs import OpenHub, RealHub, Talk, real_hub
 from .visitor import Visitor, visiting
 
 HERE = Path(__file__).parent
@@ -29,7 +31,7 @@ TIMEOUT = 300
 FAILED = pytest.StashKey[bool]()
 ON_ONE_LOOP = pytest.mark.asyncio(loop_scope="module")
 
-AnyHub: TypeAlias = ServedHub | RealHub | HubProcess
+AnyHub: TypeAlias = ServedHub | RealHub | HubProcess | World
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -103,8 +105,21 @@ async def real(cli: ClaudeCLI, tmp_path: Path) -> AsyncIterator[OpenHub]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
+async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
+    """Opens a hub and a bot on Telegram; what is said to it follows a script: `here = await talk(*steps)`."""
+    async with AsyncExitStack() as stack:
+
+        async def begin(*steps: sim.Step, **settings: Any) -> World:
+            here = await stack.enter_async_context(world(tmp_path / "telegram", *steps, **settings))
+            await stack.enter_async_context(here.bridged())
+            return here
+
+        yield begin
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def visit(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
-    """Somebody opens a hub: `ada = await visit(hub, role="viewer", phone=True)`."""
+    """Somebody opens a hub, or their chat: `ada = await visit(hub, role="viewer", phone=True)`."""
     async with AsyncExitStack() as stack:
         visitors: list[Visitor] = []
 
@@ -114,6 +129,8 @@ async def visit(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
 
         async def come(hub: AnyHub, role: Role = "owner", name: str = "ada", **how: Any) -> Visitor:
             url, link = address_of(hub, role, name)
+            if isinstance(hub, World):
+                how = {"shows": "main#chat", **how}
             visitor = await stack.enter_async_context(visiting(browser, url, link, failed=picture, **how))
             visitors.append(visitor)
             return visitor
@@ -122,8 +139,10 @@ async def visit(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
 
 
 def address_of(hub: AnyHub, role: Role, name: str) -> tuple[str, str]:
-    """Where a hub is, and a link that lets somebody in."""
+    """Where a hub is, or Ann's chat, and a link that lets somebody in."""
     if isinstance(hub, HubProcess):
         return hub.url, hub.link
+    if isinstance(hub, World):
+        return hub.telegram.url, f"{hub.telegram.playground}#{hub.chat.id}"
     served = hub.served if isinstance(hub, RealHub) else hub
     return served.url, served.hub.login_link(role=role, name=name)

@@ -17,9 +17,10 @@ from handrail.testing.model import ScriptedModel
 from handrail.testing.replies import ToolUse
 
 from ..server.support import ServedHub, served_hub
+from ..telegram.bridge.support import World
 from .visitor import Visitor
 
-__all__ = ["OpenHub", "RealHub", "Visit", "bash", "real_hub", "start_from_the_page", "told"]
+__all__ = ["OpenHub", "RealHub", "Talk", "Visit", "bash", "real_hub", "start_from_the_page", "told"]
 
 
 @dataclass
@@ -39,6 +40,8 @@ OpenHub: TypeAlias = Callable[..., Awaitable[RealHub]]
 """The fixture `real`."""
 Visit: TypeAlias = Callable[..., Awaitable[Visitor]]
 """The fixture `visit`."""
+Talk: TypeAlias = Callable[..., Awaitable[World]]
+"""The fixture `talk`."""
 
 
 @asynccontextmanager

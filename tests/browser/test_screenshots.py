@@ -12,7 +12,8 @@ from handrail.link.wire import HostFacts
 from handrail.server.api import hosts
 
 from ..server.support import ServedHub
-from .hubs import Visit
+from .chats import all_at_once, shop, shop_script
+from .hubs import Talk, Visit
 from .scenes import LAPTOP, busy_hub, hosts_around
 from .visitor import Visitor
 
@@ -97,3 +98,17 @@ async def test_a_phone(hub: ServedHub, visit: Visit, pictures: Path) -> None:
     await ada("handrail-inbox .ask-one-line").first.tap()
     await expect(ada("dialog.ask-sheet [data-act=allow]")).to_be_visible()
     await keep(ada, hub, pictures / "phone.png")
+
+
+async def test_a_chat(talk: Talk, visit: Visit, pictures: Path, tmp_path: Path) -> None:
+    project = tmp_path / "telegram" / "hub" / "projects" / "shop"
+    project.mkdir(parents=True)
+    here = await talk(*shop_script(project), cwd=str(project))
+    await shop(here)
+    ann = await visit(here, phone=True, sharpness=1.5)
+    await expect(ann(".key", has_text="Allow").first).to_be_visible()
+    await expect(ann("#subtitle")).to_have_text("bot")  # and not that it writes
+    await ann.page.evaluate(PUT_PROJECT_HOME, [str(project), "~/src/shop"])
+    await all_at_once(ann)
+    picture = await ann.page.screenshot(path=pictures / "telegram.png", animations="disabled", caret="hide")
+    assert 10_000 < len(picture) < LARGEST

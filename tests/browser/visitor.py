@@ -125,14 +125,22 @@ class Visitor:
 
 @asynccontextmanager
 async def visiting(
-    browser: Browser, url: str, link: str, *, phone: bool = False, dark: bool = False, failed: Callable[[], Path | None]
+    browser: Browser,
+    url: str,
+    link: str,
+    *,
+    shows: str = "handrail-app .frame",
+    phone: bool = False,
+    dark: bool = False,
+    sharpness: float = 1,
+    failed: Callable[[], Path | None],
 ) -> AsyncIterator[Visitor]:
-    """Open the hub at `url` with a login link. Afterwards nothing may have gone wrong."""
+    """Open the server at `url` by a link, and wait for what it shows. Afterwards nothing may have gone wrong."""
     context = await browser.new_context(
         viewport=PHONE if phone else DESK,
         has_touch=phone,
         is_mobile=phone,
-        device_scale_factor=1,
+        device_scale_factor=sharpness,
         color_scheme="dark" if dark else "light",
         reduced_motion="reduce",
         permissions=["clipboard-read", "clipboard-write"],
@@ -142,7 +150,7 @@ async def visiting(
         await context.add_init_script(TELL_VIOLATIONS)
         visitor = Visitor(context, await context.new_page(), url)
         await visitor.page.goto(link)
-        await expect(visitor("handrail-app .frame")).to_be_visible()
+        await expect(visitor(shows)).to_be_visible()
         yield visitor
         if (picture := failed()) is not None:
             await visitor.page.screenshot(path=picture)

@@ -38,6 +38,7 @@ AWAY: Final = "The hub cannot be reached now. Your message is kept, and goes the
 FAILED: Final = "Something went wrong in the bridge; its log says what. Your message was not handled."
 TOO_LATE: Final = "Claude has begun with this message already: write what is to be different as a new one."
 NOT_HERE: Final = "I do not work in this group yet: add {chat} to `groups` of [telegram] in the configuration."
+NOT_TAKEN: Final = "Your answer was not taken."
 OLD_BUTTON: Final = Toast("This button is too old.", True)
 NOT_YOURS: Final = Toast("You may not use this bot.", True)
 
@@ -62,6 +63,8 @@ class Router:
     revive: Callable[[int], Awaitable[None]]
     """Has a chat written to again that took nothing."""
     _toasts: set[asyncio.Task[None]] = field(default_factory=set)
+    _promised: set[str] = field(default_factory=set)
+    """Presses of which somebody was told what they answer."""
 
     # ------------------------------------------------------------ at once
 
@@ -93,7 +96,10 @@ class Router:
         if press is None:
             return OLD_BUTTON
         if press.action.startswith("ask:"):
-            return await self.asks.toast(press, user)
+            toast = await self.asks.toast(press, user)
+            if toast.text and toast.goes_on:
+                self._promised.add(query.id)
+            return toast
         return Toast(self.commands.toast(press, user))
 
     async def _press(self, query: CallbackQuery) -> Press | None:
@@ -148,11 +154,14 @@ class Router:
         if press is None or query.message is None:
             return
         await self._remove_double(press, query.message)
-        hub = self.people.hub_for(user)
+        hub, was_promised = self.people.hub_for(user), query.id in self._promised
+        self._promised.discard(query.id)
         if not press.action.startswith("ask:"):
             await self.commands.pressed(self._context(user, hub, query.message, press.place), press)
-        elif (await self.asks.toast(press, user)).goes_on:
+        elif (now := await self.asks.toast(press, user)).goes_on:
             await self.asks.carry_out(press, user, hub)
+        elif was_promised:
+            await self._say(query.message, f"{now.text} {NOT_TAKEN}", key=f"press:{press.place}:{query.id}")
 
     async def _remove_double(self, press: Press, message: Message) -> None:
         """Take away a message that was sent twice, because the answer to the first sending was lost."""
@@ -261,15 +270,15 @@ class Router:
         return project.cwd, project.host
 
     async def _edited(self, message: Message, user: User) -> None:
-        """A message was changed after it was sent."""
+        """A message was changed after it was sent. Of what nobody can see, Telegram says so without a date."""
+        if not message.edit_date:
+            return
         to_us = addressed(message, bot_id=self.bot_id, bot_username=self.bot_username)
         is_ours = to_us is not None and self.people.serves(message.place) and not message.has_media
         if to_us is None or not is_ours or not to_us.text or command_line(to_us.text, self.bot_username) is not None:
             return
         hub = self.people.hub_for(user)
-        if not await self.sessions.edited(
-            hub, message.place, message.message_id, to_us.text, edit=message.edit_date or 1
-        ):
+        if not await self.sessions.edited(hub, message.place, message.message_id, to_us.text, edit=message.edit_date):
             await self._say(message, TOO_LATE, key=f"edited:{message.place}:{message.message_id}")
 
     # ------------------------------------------------------------ answers

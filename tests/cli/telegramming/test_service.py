@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from handrail import Hub
+from handrail.cli.telegramming import service
 from handrail.cli.telegramming.pausing import paused
 from handrail.cli.telegramming.places import bridge_lease
 from handrail.cli.telegramming.service import TelegramService
@@ -109,6 +110,30 @@ async def test_changes_are_taken_over_while_it_runs(around: Around) -> None:
         remember_token(around.machine.places, Telegram(), "123456:not-the-token")
         await around.hears("Telegram is off: Telegram does not know this bot token")
         remember_token(around.machine.places, Telegram(), around.server.token)
+        await around.hears("Telegram is on")
+
+
+@pytest.mark.slow
+async def test_when_the_last_person_is_taken_out_nobody_is_served_any_more(around: Around) -> None:
+    around.set_up(ANN)
+    async with around.serving():
+        await around.hears("Telegram is on")
+        file = Path(around.machine.places.config_file)
+        file.write_text(file.read_text().partition("[[telegram.users]]")[0])
+        await around.hears("Telegram is off: nobody may use the bridge")
+        with bridge_lease(around.machine.places, around.server.bot.id):
+            pass
+
+
+@pytest.mark.slow
+async def test_a_token_that_telegram_does_not_know_for_a_moment_is_tried_again(
+    around: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "TOKEN_UNKNOWN", 0.1)
+    around.set_up(ANN)
+    around.server.faults.fail("getMe", 404, "Not Found", 2)
+    async with around.serving():
+        await around.hears("Telegram is off")
         await around.hears("Telegram is on")
 
 

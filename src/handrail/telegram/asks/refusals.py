@@ -30,8 +30,10 @@ def refusal(error: HandrailError) -> str:
             return f"{CHANGED} {NOT_TAKEN}."
         case UnfitAnswer():
             return f"{NOT_TAKEN}, and the ask waits: {ended(said)}"
-        case HostAway() | HubUnreachable():
+        case HostAway():
             return f"{NOT_TAKEN}, and the ask waits: {ended(said)} Answer again when it is back."
+        case HubUnreachable():  # it may have been taken, and only the hub's word of that was lost
+            return f"Your answer may not have been taken: {ended(said)} If the ask waits when it is back, answer again."
         case DecisionRefused():
             return f"{NOT_TAKEN}: {ended(said)}"
     return f"{NOT_TAKEN}; it could not be sent: {ended(said)}"

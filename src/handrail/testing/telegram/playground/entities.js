@@ -49,7 +49,7 @@ function drawn(entity, text, children) {
 
 /** A link that leads out of the page, if the address is one that a chat may lead to. */
 export function outward(link, address) {
-  link.href = /^(https?|tg|ton|tonsite|mailto):/i.test(address) ? address : "#";
+  link.href = URL.canParse(address) && /^(https?|tg|ton|tonsite|mailto):/i.test(address) ? address : "#";
   if (/^https?:/.test(link.href)) link.target = "_blank";
   link.rel = "noopener noreferrer";
   return link;

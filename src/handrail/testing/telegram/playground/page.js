@@ -273,6 +273,8 @@ async function send(text) {
   const { chat, thread } = place();
   const body = { chat, user: person(), text, thread, reply_to: replyTo?.id ?? 0 };
   startReply(null);
+  sticksToEnd = true;
+  stick();
   await post("send", body).catch((error) => toast(error.message));
 }
 
