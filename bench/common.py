@@ -41,6 +41,15 @@ RUN_TIMEOUT = 120.0
 AT_LEAST: Literal["≥"] = "≥"
 AT_MOST: Literal["≤"] = "≤"
 
+PEERS = {
+    "telegram_aiogram": ("aiogram",),
+    "telegram_bridge": ("telegram",),
+    "telegram_ptb": ("telegram",),
+    "telegram_reader": ("telegram",),
+    "telegramify": ("telegramify_markdown",),
+}
+"""Packages that only some of the contenders need."""
+
 Measured = Mapping[str, float]
 
 
@@ -57,8 +66,8 @@ class Contender:
     @property
     def needs(self) -> tuple[str, ...]:
         """The packages without which it cannot run."""
-        sdk = ("claude_agent_sdk",) if self.module.startswith("agent_sdk") else ()
-        return (*sdk, "uvloop") if self.loop == "uvloop" else sdk
+        peer = ("claude_agent_sdk",) if self.module.startswith("agent_sdk") else PEERS.get(self.module, ())
+        return (*peer, "uvloop") if self.loop == "uvloop" else peer
 
 
 class Place:

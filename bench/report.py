@@ -14,7 +14,15 @@ from bench.common import Gate, Samples, Verdict
 
 __all__ = ["about", "as_json", "table"]
 
-PACKAGES = ("handrail", "msgspec", "claude-agent-sdk", "uvloop")
+PACKAGES = (
+    "handrail",
+    "msgspec",
+    "claude-agent-sdk",
+    "uvloop",
+    "python-telegram-bot",
+    "aiogram",
+    "telegramify-markdown",
+)
 PASSED = {True: "pass", False: "MISS", None: ""}
 
 

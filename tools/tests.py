@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -19,30 +20,32 @@ EXTRAS = ".[mcp,uvloop,dev]"
 
 def main() -> int:
     workers = sys.argv[1] if len(sys.argv) > 1 else "2"
-    say("Fetching the pinned Claude Code, if it is not cached")
-    run([sys.executable, "-m", "handrail.testing", "fetch"])
-    say("All tests, the ones on the real CLI included")
-    failed = run([sys.executable, "-m", "pytest", "-q", *spread_over(workers)])
-    failed |= test_other_python(workers)
-    return failed
-
-
-def test_other_python(workers: str) -> int:
-    """The unit tests on the newest Python that is not this one."""
     other = newest_other_python()
-    if other is None:
-        reason = "the unit tests on a second Python: only this one was found (3.11 or newer, on PATH or in pyenv)"
-        print(f"\nLeft out: {reason}")
-        return int(os.environ.get("HANDRAIL_REQUIRE") == "all")
-    version, executable = other
-    name = f"{version[0]}.{version[1]}"
-    say(f"The unit tests on Python {name}")
+    with ThreadPoolExecutor() as beside:
+        # Mostly a download: the tests on this Python need not wait for it.
+        preparing = beside.submit(prepare, *other) if other is not None else None
+        say("Fetching the pinned Claude Code, if it is not cached")
+        run([sys.executable, "-m", "handrail.testing", "fetch"])
+        say("All tests, the ones on the real CLI included")
+        failed = run([sys.executable, "-m", "pytest", "-q", *spread_over(workers)])
+        return failed | test_other_python(preparing, workers)
+
+
+def test_other_python(preparing: Future[Path] | None, workers: str) -> int:
+    """The unit tests on the newest Python that is not this one."""
+    if preparing is None:
+        return left_out("only this one was found (3.11 or newer, on PATH or in pyenv)")
     try:
-        python = prepare(executable, ROOT / f".venv-{name}")
+        python = preparing.result()
     except subprocess.CalledProcessError as error:
-        print(f"\nLeft out: the unit tests on Python {name}: {error}")
-        return int(os.environ.get("HANDRAIL_REQUIRE") == "all")
+        return left_out(str(error))
+    say(f"The unit tests on {python.relative_to(ROOT)}")
     return run([str(python), "-m", "pytest", "-q", *spread_over(workers), "-p", "no:cacheprovider", *UNIT_TESTS])
+
+
+def left_out(why: str) -> int:
+    print(f"\nLeft out: the unit tests on a second Python: {why}")
+    return int(os.environ.get("HANDRAIL_REQUIRE") == "all")
 
 
 def spread_over(workers: str) -> list[str]:
@@ -50,8 +53,9 @@ def spread_over(workers: str) -> list[str]:
     return ["-n", workers, "--dist", "worksteal"]
 
 
-def prepare(executable: str, venv: Path) -> Path:
+def prepare(version: tuple[int, ...], executable: str) -> Path:
     """A virtual environment with everything installed, made anew when what it is made of has changed."""
+    venv = ROOT / f".venv-{version[0]}.{version[1]}"
     python = venv / "bin" / "python"
     stamp = venv / ".dev"
     sources = [ROOT / "pyproject.toml", ROOT / "constraints.txt"]

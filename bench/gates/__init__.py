@@ -18,6 +18,10 @@ from bench.gates.relay_sessions import RelaySessions
 from bench.gates.replay import Replay
 from bench.gates.saturated import Saturated
 from bench.gates.streaming import Deltas, Mix
+from bench.gates.telegram_imports import TelegramImports
+from bench.gates.telegram_latency import TelegramLatency
+from bench.gates.telegram_markdown import TelegramMarkdown
+from bench.gates.telegram_watching import TelegramWatching
 
 __all__ = ["GATES", "find"]
 
@@ -48,6 +52,10 @@ GATES: tuple[Gate, ...] = (
     Relay("relay-50", 50, 150, rate=RATE),
     RelayLatency(),
     RelaySessions(),
+    TelegramLatency(),
+    TelegramMarkdown(),
+    TelegramWatching(),
+    TelegramImports(),
 )
 
 

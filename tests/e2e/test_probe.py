@@ -15,13 +15,14 @@ from handrail.testing.probing.matrix import load_matrix, version_key
 from handrail.testing.probing.running import probe
 from handrail.testing.probing.scenarios import BEHAVIOURS
 
-LONG_ENOUGH = 250.0
+PATIENCE = 90.0
+LONG_ENOUGH = 280.0
 """The command gives up sooner, because somebody waits for it. How fast a machine is changes nothing of what is seen."""
 
 
 async def test_a_probe_of_an_older_version_sees_what_is_recorded(older_cli: ClaudeCLI) -> None:
     async with cli_slot():
-        probed = await probe(older_cli.argv, seconds=LONG_ENOUGH)
+        probed = await probe(older_cli.argv, seconds=LONG_ENOUGH, patience=PATIENCE)
     matrix = load_matrix()
     comparison = compare(version_key(older_cli.version), probed.seen, matrix, BEHAVIOURS)
     others = [item for item in comparison.items if item.verdict != "same"]

@@ -58,6 +58,8 @@ class Follower:
     """Is told when a run is over, and whether Claude has nothing to do any more."""
     rhythm: Rhythm = field(default_factory=Rhythm)
     clock: Callable[[], float] = time.time
+    ticks: Callable[[], float] = time.monotonic
+    """What waits are measured with: nobody sets it back."""
     _view: SessionView = field(default_factory=SessionView)
     _news: News = field(default_factory=News)
     _shown: _Shown = field(default_factory=_Shown)
@@ -99,7 +101,7 @@ class Follower:
         self._view = await opened_view(self.hub.store, row, cursor)
         self._told = cursor
         self._host = await self._host_name(row.host)
-        self._last_change = self.clock()
+        self._last_change = self.ticks()
 
     async def _follow(self, queue: asyncio.Queue[Item | None]) -> bool:
         """Until it need not go on. Says whether that is because nothing more will come."""
@@ -126,7 +128,7 @@ class Follower:
         if item is None:
             return False
         reduce(self._view, item)
-        self._last_change = self.clock()
+        self._last_change = self.ticks()
         if not isinstance(item, Delta):
             trim(self._view)
             if item.seq > self._told:
@@ -139,13 +141,13 @@ class Follower:
             return 0.0
         if self._view.run is not None:
             return min(self.rhythm.draft, self.rhythm.progress)
-        return max(0.05, self._last_change + self.rhythm.rest - self.clock())
+        return max(0.05, self._last_change + self.rhythm.rest - self.ticks())
 
     @property
     def _has_rested(self) -> bool:
         view = self._view
         idle = view.run is None and not view.asks and not view.running_tasks and not self._news
-        return idle and self.clock() >= self._last_change + self.rhythm.rest
+        return idle and self.ticks() >= self._last_change + self.rhythm.rest
 
     # ------------------------------------------------------------ telling
 
@@ -156,17 +158,18 @@ class Follower:
             self._hide(item)
         if (self._news or self._refresh or self._is_progress_due) and not await self._write():
             return False
-        now = self.clock()
+        now = self.ticks()
         if self._passing.is_due(self._view, now):
             self._passing.show(self._view, await self._places(), now)
         return True
 
     @property
     def _is_progress_due(self) -> bool:
-        run, now = self._view.run, self.clock()
+        run, now = self._view.run, self.ticks()
         if run is None or self._view.seq < self._told:
             return False
-        if not self._shown.at and now < run.started_at + self.rhythm.first_progress:
+        # Where it runs, the clock may be another one: a run of the future has gone on for who knows how long.
+        if not self._shown.at and 0 <= self.clock() - run.started_at < self.rhythm.first_progress:
             return False
         has_changed = self._view.seq != self._shown.seq or written_so_far(self._view) != self._shown.text
         return now >= self._shown.at + (self.rhythm.progress if has_changed else self.rhythm.heartbeat)
@@ -182,7 +185,7 @@ class Follower:
             return False
         self._told = max(self._told, self._view.seq)
         if shows_progress:
-            self._shown = _Shown(self.clock(), self._view.seq, written_so_far(self._view))
+            self._shown = _Shown(self.ticks(), self._view.seq, written_so_far(self._view))
         if news.runs:
             self._run_is_over()
         return True

@@ -39,12 +39,10 @@ class Passing:
             self._draft(view, view.run, places, now)
 
     def _draft(self, view: SessionView, run: RunItem, places: Iterable[Place], now: float) -> None:
-        written = streamed(view)
-        if not written:
-            return
         self._drafted_at = now
+        written = streamed(view)
         for place in places:
-            if self.has_draft(place):
+            if written and self.has_draft(place):
                 self._outbox.draft(place, self._draft_id(run), written)
 
     def drop(self, runs: Iterable[RunItem], places: Iterable[Place]) -> None:

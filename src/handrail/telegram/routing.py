@@ -19,7 +19,7 @@ from handrail.telegram.bot import TelegramBot
 from handrail.telegram.bot_errors import BotError
 from handrail.telegram.commands.context import BridgeReport, CommandContext, lacking, may
 from handrail.telegram.commands.desk import Commands
-from handrail.telegram.commands.parsing import command_line
+from handrail.telegram.commands.parsing import CommandLine, command_line
 from handrail.telegram.files.desk import FilesDesk
 from handrail.telegram.incoming import CallbackQuery, Message, Update
 from handrail.telegram.model import Content, Place, Press, Priority, SentMessage, User, WantedMessage
@@ -38,7 +38,6 @@ AWAY: Final = "The hub cannot be reached now. Your message is kept, and goes the
 FAILED: Final = "Something went wrong in the bridge; its log says what. Your message was not handled."
 TOO_LATE: Final = "Claude has begun with this message already: write what is to be different as a new one."
 NOT_HERE: Final = "I do not work in this group yet: add {chat} to `groups` of [telegram] in the configuration."
-NOT_TAKEN: Final = "Your answer was not taken."
 OLD_BUTTON: Final = Toast("This button is too old.", True)
 NOT_YOURS: Final = Toast("You may not use this bot.", True)
 
@@ -158,10 +157,9 @@ class Router:
         self._promised.discard(query.id)
         if not press.action.startswith("ask:"):
             await self.commands.pressed(self._context(user, hub, query.message, press.place), press)
-        elif (now := await self.asks.toast(press, user)).goes_on:
+        elif was_promised or (await self.asks.toast(press, user)).goes_on:
+            # What was promised is tried in any case: the hub says why it cannot be, unless it was this very press.
             await self.asks.carry_out(press, user, hub)
-        elif was_promised:
-            await self._say(query.message, f"{now.text} {NOT_TAKEN}", key=f"press:{press.place}:{query.id}")
 
     async def _remove_double(self, press: Press, message: Message) -> None:
         """Take away a message that was sent twice, because the answer to the first sending was lost."""
@@ -187,7 +185,12 @@ class Router:
             if line.is_for_us:
                 await self.commands.run(self._context(user, hub, message, message.place, replied), line)
         elif not await self._is_answer(replied, to_us, user, hub, message):
-            await self._to_session(messages, message, to_us.text, user, replied)
+            try:
+                await self._to_session(messages, message, to_us.text, user, replied)
+            except projects.NoProject:
+                if not may(user, "owner"):
+                    raise
+                await self.commands.run(self._context(user, hub, message, message.place), CommandLine("project"))
 
     async def _replied(self, message: Message) -> SentMessage | None:
         """The message of ours that this one is a reply to."""

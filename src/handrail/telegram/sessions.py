@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -41,6 +41,10 @@ __all__ = [
 
 When: TypeAlias = Literal["", "steer", "after"]
 """What becomes of a message while Claude works: given to it now, or when it is done; empty: as the chat prefers."""
+READ_LATER: Final = (
+    "Claude waits for an answer to what it asked, and reads this after that. "
+    "Words that are the answer must be a reply to what it asked."
+)
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -212,6 +216,8 @@ class ChatSessions:
             if row.status not in WORKING:
                 await self._prepare(hub, place, session)
             await self._deliver(hub, place, session, content, message_id=message_id)
+            if row.status == "needs_you":
+                await self._tell(place, message_id, READ_LATER)
 
     async def _prepare(self, hub: Hub, place: Place, session: Session) -> None:
         """Have a session run as an owner chose for this chat, whoever writes there: so with the bridge's own hub.

@@ -65,7 +65,9 @@ def test_claude_can_neither_set_it_up_nor_run_it(machine: Machine) -> None:
 
 
 def test_status_says_what_is_missing(machine: Machine) -> None:
-    assert "not set up" in handrail("telegram", "status", code=1)
+    shown = handrail("telegram", "status", code=1)
+    assert "not set up" in shown
+    assert "handrail serve" not in shown, "that would not run it"
     add_telegram_user(machine.places, TelegramUser(id=1, name="Ann"))
     assert "the token of it is missing" in handrail("telegram", "status", "--offline", code=1)
     path = remember_token(machine.places, Telegram(), TOKEN)

@@ -45,6 +45,10 @@ class Around:
         for user in users:
             add_telegram_user(self.machine.places, user, api_url=self.server.url)
 
+    def take_everybody_out(self) -> None:
+        file = Path(self.machine.places.config_file)
+        file.write_text(file.read_text().partition("[[telegram.users]]")[0])
+
     def change(self, key: str, *values: str) -> None:
         set_value(self.machine.places, key, values)
 
@@ -118,8 +122,7 @@ async def test_when_the_last_person_is_taken_out_nobody_is_served_any_more(aroun
     around.set_up(ANN)
     async with around.serving():
         await around.hears("Telegram is on")
-        file = Path(around.machine.places.config_file)
-        file.write_text(file.read_text().partition("[[telegram.users]]")[0])
+        around.take_everybody_out()
         await around.hears("Telegram is off: nobody may use the bridge")
         with bridge_lease(around.machine.places, around.server.bot.id):
             pass

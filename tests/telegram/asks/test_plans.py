@@ -188,7 +188,7 @@ async def test_a_long_plan_is_shown_whole_before_its_answers(chat: Chat) -> None
 async def test_a_plan_that_was_over_at_once_is_shown_all_the_same(chat: Chat) -> None:
     row = {"state": "sent", "decided_by": "policy", "answer": b'{"type":"approve_plan","mode":"default"}'}
     content = await chat.show(item_of(plan_row(row=row)))
-    assert content.text.text.startswith("✓ Plan approved by policy.\n\n· Plan")
+    assert content.text.text.startswith("✓ Plan approved by policy.\n\nPlan")
     assert "Change round.py" in content.text.text
     assert not content.buttons
 
@@ -204,7 +204,7 @@ async def test_what_is_closed_says_what_changed(chat: Chat) -> None:
         "Rule added: Bash(x), for this session.\n"
         "Allowed beforehand: what the plan asks for under 1.\n"
         "The conversation is compacted afterwards.\n\n"
-        "· Plan"
+        "Plan"
     )
 
 

@@ -14,7 +14,7 @@ from handrail.telegram.model import User
 from handrail.telegram.settings import TelegramSettings
 from handrail.telegram.state import BridgeState
 
-from .support import FAST, QUICK
+from .quick import FAST, QUICK
 
 
 class Told(msgspec.Struct):

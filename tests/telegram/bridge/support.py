@@ -26,10 +26,10 @@ from handrail.testing.telegram import Chat, Message
 from handrail.testing.telegram import User as Person
 from tests.server.support import ServedHub, served_hub
 
+from .quick import FAST, QUICK
+
 PATIENCE = 60.0
 ECHO = (sim.loop_turns("You said $text."),)
-FAST = Pace().faster(1000)
-QUICK = Rhythm(progress=0.05, first_progress=0.0, heartbeat=5.0, draft=0.05, typing=0.5, rest=0.3)
 
 
 async def eventually(condition: Callable[[], Any | Awaitable[Any]]) -> Any:

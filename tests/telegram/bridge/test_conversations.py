@@ -28,6 +28,15 @@ async def test_a_message_starts_a_session_in_the_project_and_its_answer_is_a_rep
 
 
 @slow
+async def test_a_message_in_a_chat_without_a_project_offers_some(tmp_path: Path) -> None:
+    async with world(tmp_path, cwd="") as here, here.bridged():
+        await here.say("hello")
+        offer = await here.hears("This chat has no project yet: choose one")
+        assert "Other directories…" in [button.text for row in offer.buttons for button in row]
+        assert not await here.rows()
+
+
+@slow
 async def test_the_next_message_goes_on_with_the_session(echo: World) -> None:
     await echo.say("one")
     await echo.hears("You said one.")

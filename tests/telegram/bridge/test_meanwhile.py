@@ -29,6 +29,7 @@ async def test_a_message_is_given_to_claude_now_unless_told_otherwise(tmp_path: 
         await held(here)
         await here.say("and this")
         await eventually(lambda: _prompted(here, "and this"))
+        await here.hears("Claude waits for an answer to what it asked, and reads this after that.")
         await (await here.asked()).press("Allow", by=here.ann)
         await here.hears("You said and this.")
 

@@ -14,7 +14,7 @@ from handrail.testing.simulated import SimulatedCLI
 from tests.remote.support import Wire
 from tests.server.support import served_hub
 
-from .support import World, eventually, world
+from .support import World, world
 
 pytestmark = pytest.mark.slow
 
@@ -23,13 +23,9 @@ async def test_a_hundred_messages_at_once_are_each_handled_once_and_in_order(ech
     sent = [f"message {number}" for number in range(100)]
     for text in sent:
         await echo.say(text)
-    await eventually(lambda: _prompts_are(echo, sent))
-    assert len(await echo.rows()) == 1
     await echo.hears("You said message 99.")
-
-
-async def _prompts_are(here: World, expected: list[str]) -> bool:
-    return await here.prompts() == expected
+    assert await echo.prompts() == sent
+    assert len(await echo.rows()) == 1
 
 
 async def test_an_update_that_comes_twice_is_handled_once(echo: World) -> None:

@@ -157,7 +157,7 @@ async def test_what_is_shown_where_is_chosen(tmp_path: Path) -> None:
         await bob.press("on")
         assert (await bob.chat()).prefs.verbose
         await bob.write("/inbox")
-        assert bob.buttons == ["on", "off"]
+        assert bob.buttons == ["on", "✓ off"]
         await bob.press("off")
         assert (await bob.chat()).prefs.inbox is False
         await bob.write("/inbox ON")

@@ -125,7 +125,7 @@ async def test_commands_of_claude_code_are_passed_on(tmp_path: Path) -> None:
         await eventually(lambda: _said(session, "You said /compact now."))
         await ann.write("/claude context")
         await eventually(lambda: _said(session, "You said /context."))
-        assert "did you mean 'status'" in await ann.write("/statsu")
+        assert "did you mean /status?" in await ann.write("/statsu")
 
 
 def test_an_id_is_told_from_words() -> None:

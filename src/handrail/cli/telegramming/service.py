@@ -6,7 +6,6 @@ Whatever goes wrong with Telegram is said, and ends nothing else: the hub works 
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from handrail.cli.hosting.telling import Say
 from handrail.cli.showing.style import DONE, FAILED, NEEDS_YOU, QUIET
 from handrail.cli.telegramming.places import bridge_database, bridge_lease
-from handrail.cli.telegramming.wanted import WantedBridge
+from handrail.cli.telegramming.wanted import UnreadableConfig, WantedBridge
 from handrail.errors import ConfigError, HandrailError
 from handrail.places import Places
 from handrail.remote.hub import Hub
@@ -36,6 +35,8 @@ logger = logging.getLogger("handrail.telegram")
 
 LONGEST_PAUSE: Final = 60.0
 BOT_IN_USE: Final = 15.0
+TOKEN_UNKNOWN: Final = 300.0
+"""It is for a person to mend, as a rule; but what stands between us and Telegram may have said so in its place."""
 HELD: Final = 60.0
 """How long it must have worked before a failure counts as a first one."""
 NOISY: Final = ("httpx", "httpx2", "telegram")
@@ -107,7 +108,7 @@ class TelegramService:
         match error:
             case TokenInvalid():
                 self._complain(FAILED, f"Telegram is off: {error}")
-                return math.inf
+                return TOKEN_UNKNOWN
             case BotInUse():
                 self._complain(NEEDS_YOU, f"Telegram is off for now: {error}")
                 return BOT_IN_USE
@@ -148,9 +149,11 @@ class TelegramService:
             await self.wanted.changed()
             try:
                 wanted = self.wanted.read()
-            except ConfigError as error:
+            except UnreadableConfig as error:
                 self.say(FAILED, f"Telegram goes on as before: {error}")
                 continue
+            except ConfigError:  # nobody may use it any more, say: then nobody does
+                return
             if wanted is None or not bridge.take(wanted):
                 return
             if wanted != settings:

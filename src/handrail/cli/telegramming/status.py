@@ -50,6 +50,8 @@ def _holder(around: Surroundings) -> int | None:
 
 
 def _running(around: Surroundings, pid: int | None) -> Iterator[Finding]:
+    if not around.config.telegram.users:  # a hub would not run it either, and what mends that is said already
+        return
     hub = running_hub(around.places)
     if pid is None:
         if hub is None:

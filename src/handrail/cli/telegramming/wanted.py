@@ -13,7 +13,11 @@ from handrail.errors import ConfigError
 from handrail.places import Places
 from handrail.telegram.settings import TelegramSettings
 
-__all__ = ["WantedBridge"]
+__all__ = ["UnreadableConfig", "WantedBridge"]
+
+
+class UnreadableConfig(ConfigError):
+    """What stands in the files cannot be read, so that nobody knows what is wanted."""
 
 
 class WantedBridge:
@@ -28,7 +32,10 @@ class WantedBridge:
     def read(self) -> TelegramSettings | None:
         """What is wanted; None if no bridge is. Raises `ConfigError` for what is wrong."""
         self._watch.seen()
-        self._config = load_config(self._places, self._environ)
+        try:
+            self._config = load_config(self._places, self._environ)
+        except ConfigError as error:
+            raise UnreadableConfig(str(error)) from None
         self._watch.seen()  # the file with the token may be another one now
         if not self._config.telegram.enabled or not is_set_up(self._config, self._places, self._environ):
             return None

@@ -60,7 +60,7 @@ def heading(asked: Asked, about: AskedIn, *, sign: str = "⏸", lead: str = "Nee
     danger = " · HIGH RISK" if asked.is_answerable and asked.description.risk.level == "high" else ""
     named = " · ".join(part for part in (lead, title(asked)) if part)
     origin = " · ".join(_origin(asked.description, about))
-    return bold(f"{sign} {named}{danger}") + (plain(f"\n{origin}") if origin else plain(""))
+    return bold(f"{sign} {named}{danger}".lstrip()) + (plain(f"\n{origin}") if origin else plain(""))
 
 
 def _origin(description: d.Description, about: AskedIn) -> Iterator[str]:

@@ -202,7 +202,7 @@ def closed(asked: Asked, about: AskedIn) -> Content:
     what_it_was = [*what_shown(asked.description), *questions_shown(asked)]
     rows = [plain(sentence(change)) for change in changes(item)]
     rows += [plain(f"“{text}”") for text in said(item)]
-    blocks = [head, folded(stacked(rows), CLOSED_SAID), heading(asked, about, sign="·", lead="")]
+    blocks = [head, folded(stacked(rows), CLOSED_SAID), heading(asked, about, sign="", lead="")]
     return Content(text=with_few_entities(paragraphs([*blocks, folded(paragraphs(what_it_was), CLOSED_WHAT)])))
 
 
@@ -210,7 +210,7 @@ def shown_late(asked: Asked, about: AskedIn, place: Place, mint: Mint) -> Shown:
     """An ask that was over before it could be shown: whole, and without buttons."""
     head = bold(f"{sign(asked.item)} {sentence(verdict(asked.item))}")
     draught = Draught(
-        head=paragraphs([head, heading(asked, about, sign="·", lead="")]),
+        head=paragraphs([head, heading(asked, about, sign="", lead="")]),
         what=_all_steps(asked),
         around=around(asked),
         title=title(asked),

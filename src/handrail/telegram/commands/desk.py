@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Final
 
 from handrail.errors import HandrailError, StoreError
@@ -16,7 +17,6 @@ from handrail.telegram.model import Press, SentMessage, User
 from handrail.telegram.projects import NoProject
 from handrail.telegram.show.notices import explained
 from handrail.telegram.text.rich import bold, joined
-from handrail.wording import did_you_mean
 
 __all__ = ["Commands"]
 
@@ -100,11 +100,11 @@ class Commands:
     async def _unknown(self, context: CommandContext, line: CommandLine) -> None:
         """Say which command is near. It may also be one of Claude Code's own."""
         context.command = "claude"
-        near = did_you_mean(line.name, self._by_name)
-        near = near if near.startswith(": did") else ": /help lists all of them"
+        near = get_close_matches(line.name, self._by_name, n=1)
+        hint = f": did you mean /{near[0]}?" if near else ": /help lists all of them"
         text = f"/{line.name} {line.rest}".strip()
         await context.say(
-            joined(["There is no command ", bold(f"/{line.name}"), f" here{near}"]),
+            joined(["There is no command ", bold(f"/{line.name}"), f" here{hint}"]),
             [[Choice(f"Send it to Claude Code: /{line.name}", {"text": text})]],
         )
 

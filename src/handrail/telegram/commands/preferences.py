@@ -231,7 +231,8 @@ async def inbox(context: CommandContext, rest: str) -> None:
         await _set_inbox(context, _named(rest, ON_OFF, "setting"))
         return
     chosen = (await context.chat()).prefs.inbox
-    current = "" if chosen is None else "on" if chosen else "off"
+    is_on = chosen if chosen is not None else context.place.is_private and context.user.role == "owner"
+    current = "on" if is_on else "off"
     offers = {"on": "whatever any session of the hub asks", "off": "only what the sessions of this chat ask"}
     await _offer(context, "Which asks come to this chat?", offers, current)
 

@@ -106,7 +106,7 @@ async def _choose(context: CommandContext) -> None:
     try:
         said = await _bound(context) + "\n"
     except NoProject:
-        said = joined(["This chat has no project yet. "])
+        said = joined(["This chat has no project yet: choose one, then write what Claude is to do.\n"])
     looked = await context.hub.facts.directories()
     named = projects.named_projects(context.settings)
     known = {each.place for each in named.values()}

@@ -22,6 +22,7 @@ SECONDS = 90.0
 """How long a probe may take in all."""
 
 SCENARIO_SECONDS = 30.0
+"""How long a scenario may take: more for whoever has more patience with each single thing."""
 MOST_AT_ONCE = 4
 
 
@@ -132,12 +133,13 @@ class _Run:
 
     async def _once(self, scenario: Scenario) -> dict[str, Seen]:
         stage = Stage(self._argv, self._directory(scenario), patience=self._patience)
+        limit = SCENARIO_SECONDS * max(1.0, self._patience / PATIENCE)
         try:
-            async with asyncio.timeout(SCENARIO_SECONDS):
+            async with asyncio.timeout(limit):
                 await scenario.play(stage)
             reason = "not seen"
         except TimeoutError as error:
-            reason = str(error) or f"no end within {SCENARIO_SECONDS:g} s"
+            reason = str(error) or f"no end within {limit:g} s"
         except (HandrailError, ExceptionGroup) as error:
             reason = _first_line(error)
         except Exception as error:  # noqa: BLE001 - what an unknown CLI does to a scenario is a finding, not a crash

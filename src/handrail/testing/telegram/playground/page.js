@@ -6,6 +6,7 @@ const find = (id) => document.getElementById(id);
 const COLOURS = ["#e17076", "#7bc862", "#65aadd", "#a695e7", "#ee7aae", "#6ec9cb", "#faa774"];
 let state = null;
 let replyTo = null;
+const repliedOnce = new Set();
 let sticksToEnd = true;
 
 const query = new URLSearchParams(location.search);
@@ -258,6 +259,16 @@ function drawDraft(draft) {
 function drawInput(chat) {
   find("text").placeholder = chat.input.input_field_placeholder || "Message";
   find("composer").hidden = chat.blocked;
+  if (chat.input.force_reply) replyOnce(chat, chat.input.message);
+}
+
+/** What asks for a reply gets the next message as one. */
+function replyOnce(chat, id) {
+  const key = `${chat.id}/${id}`;
+  const message = chat.messages.find((each) => each.id === id);
+  if (!message || repliedOnce.has(key)) return;
+  repliedOnce.add(key);
+  startReply(message);
 }
 
 // Doing

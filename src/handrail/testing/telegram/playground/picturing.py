@@ -47,7 +47,7 @@ def _chat(chat: Chat) -> dict[str, Any]:
         "messages": [_message(message) for message in chat.messages],
         "draft": _draft(chat.draft) if chat.draft else None,
         "action": chat.actions[-1] if acting else "",
-        "input": last.reply_markup if last else {},
+        "input": {**last.reply_markup, "message": last.id} if last else {},
         "blocked": chat.is_private and chat.person.has_blocked,
     }
 
