@@ -1,6 +1,6 @@
 """Fixtures of the tests in a browser: Chromium, hubs on the real and the simulated CLI, and people who look at them.
 
-The tests of a module share a browser and an event loop; each has its own hub, and each visitor their own cookies.
+All tests share a browser and an event loop; each has its own hub, and each visitor their own cookies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .visitor import Visitor, visiting
 HERE = Path(__file__).parent
 TIMEOUT = 300
 FAILED = pytest.StashKey[bool]()
-ON_ONE_LOOP = pytest.mark.asyncio(loop_scope="module")
+ON_ONE_LOOP = pytest.mark.asyncio(loop_scope="session")
 
 AnyHub: TypeAlias = ServedHub | RealHub | HubProcess | World
 
@@ -70,7 +70,7 @@ def cli() -> ClaudeCLI:
         pytest.skip(str(error))
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(chromium: str) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         # Without a sandbox, because tests may run as root or in a container.
@@ -79,21 +79,21 @@ async def browser(chromium: str) -> AsyncIterator[Browser]:
         await launched.close()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def hub(tmp_path: Path) -> AsyncIterator[ServedHub]:
     """A hub whose sessions run on simulated CLIs: `await hub.session(...)`."""
     async with served_hub(tmp_path) as served:
         yield served
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def playground(tmp_path: Path) -> AsyncIterator[ServedHub]:
     """A hub for those who work on the page, with the playground."""
     async with served_hub(tmp_path, settings=HubSettings(development=True)) as served:
         yield served
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def real(cli: ClaudeCLI, tmp_path: Path) -> AsyncIterator[OpenHub]:
     """Opens a hub on the real CLI, whose model plays a script: `await real([...])`."""
     async with AsyncExitStack() as stack:
@@ -104,7 +104,7 @@ async def real(cli: ClaudeCLI, tmp_path: Path) -> AsyncIterator[OpenHub]:
         yield open_hub
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
     """Opens a hub and a bot on Telegram; what is said to it follows a script: `here = await talk(*steps)`."""
     async with AsyncExitStack() as stack:
@@ -117,7 +117,7 @@ async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
         yield begin
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def visit(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
     """Somebody opens a hub, or their chat: `ada = await visit(hub, role="viewer", phone=True)`."""
     async with AsyncExitStack() as stack:

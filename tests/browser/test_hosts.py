@@ -72,7 +72,7 @@ class Fleet:
         return session
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fleet]:
     """A hub with hosts, which are not waited for when they are away."""
     monkeypatch.setattr(commands, "COMING_BACK", 0.3)

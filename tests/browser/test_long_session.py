@@ -45,7 +45,7 @@ def events() -> Iterator[e.Event]:
         yield e.Completed(ok=True, run=number, duration_ms=1000)
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def long(hub: ServedHub) -> Written:
     wanted = [event for _, event in zip(range(EVENTS), events(), strict=False)]
     return await write_session(hub.hub.store, wanted, title="A long one")

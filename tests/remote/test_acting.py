@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from handrail.events.model import Event
 from handrail.remote.acting import acting_header
 from handrail.remote.changes import HubChange, HubWatch
 from handrail.remote.errors import HubError
+from handrail.remote.keeper import RemoteKeeper
 from handrail.server.auth.acting import acting
 from handrail.server.calls import Caller
 
@@ -42,6 +44,36 @@ async def test_what_somebody_does_is_theirs_and_needs_their_role(tmp_path: Path)
         assert refused.value.code == "role_needed"
         await hub.session(session.id).stop()
         assert not await session.is_live()
+
+
+async def test_an_approver_s_message_resumes_a_session_that_has_ended(tmp_path: Path) -> None:
+    async with served_hub(tmp_path) as served, Hub(served.url, served.tokens["owner"]) as hub:
+        ann = hub.acting_for("Ann", role="approver")
+        session = await served.session()
+        await session.stop()
+        await ann.session(session.id).send("Clean up.")
+        assert await session.is_live()
+        await session.stop()
+        with pytest.raises(HubError) as refused:
+            await ann.session(session.id).resume()
+        assert refused.value.code == "role_needed"
+
+
+async def test_a_message_to_a_session_that_ends_in_that_moment_resumes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served_hub(tmp_path) as served, Hub(served.url, served.tokens["owner"]) as hub:
+        session = await served.session()
+        seat = RemoteKeeper.seat
+
+        async def seat_that_goes(keeper: RemoteKeeper, session_id: str) -> Any:
+            found = await seat(keeper, session_id)
+            await session.stop()
+            return found
+
+        monkeypatch.setattr(RemoteKeeper, "seat", seat_that_goes)
+        await hub.session(session.id).send("Clean up.", uuid=str(uuid4()))
+        assert await session.is_live()
 
 
 async def test_it_shares_the_connection_and_does_not_end_it(tmp_path: Path) -> None:

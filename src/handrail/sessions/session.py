@@ -193,11 +193,15 @@ class Session:
         with the same `uuid`, it is the same message.
         """
         seat = await self._keeper.seat(self.id)
-        if seat is None:
-            if not resume:
-                raise SessionNotLive(f"no CLI runs for session {self.id[:8]}: resume it first")
-            seat = await self._keeper.seat_here(self.id)
-        return await seat.send(content, actor=actor, uuid=uuid)
+        if seat is None and not resume:
+            raise SessionNotLive(f"no CLI runs for session {self.id[:8]}: resume it first")
+        if seat is not None:
+            try:
+                return await seat.send(content, actor=actor, uuid=uuid)
+            except SessionNotLive:  # it ended in this very moment, and may have taken the message
+                if not resume or uuid is None:
+                    raise
+        return await (await self._keeper.seat_here(self.id)).send(content, actor=actor, uuid=uuid)
 
     async def run(self, content: Any, *, actor: Actor = PYTHON) -> Completed:
         """Send a message and wait until Claude is done with it."""

@@ -28,7 +28,7 @@ from handrail.telegram.following import Following
 from handrail.telegram.inbox import Inbox
 from handrail.telegram.intake import Intake
 from handrail.telegram.lease import BotLease
-from handrail.telegram.model import Place, Role
+from handrail.telegram.model import RANKS, Place, Role
 from handrail.telegram.names import Names
 from handrail.telegram.outbox.pacing import Pace
 from handrail.telegram.outbox.worker import Outbox
@@ -47,8 +47,6 @@ __all__ = ["Bridge"]
 logger = logging.getLogger("handrail.telegram")
 
 LONGEST_PAUSE: Final = 60.0
-ROLES: Final[tuple[Role, ...]] = ("viewer", "approver", "owner")
-"""From the least to the most."""
 
 
 class Bridge:
@@ -99,7 +97,7 @@ class Bridge:
         if place.is_private:
             user = self._people.user(place.chat)
             return user.role if user is not None else "viewer"
-        return max((user.role for user in self._settings.users), key=ROLES.index)
+        return max((user.role for user in self._settings.users), key=RANKS.index)
 
     # ------------------------------------------------------------ how it is
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -11,6 +11,7 @@ from handrail.telegram.text.rich import EMPTY, RichText
 
 __all__ = [
     "GONE",
+    "RANKS",
     "Attachment",
     "Button",
     "ButtonStyle",
@@ -23,10 +24,13 @@ __all__ = [
     "SentMessage",
     "User",
     "WantedMessage",
+    "is_at_least",
 ]
 
 Role: TypeAlias = Literal["viewer", "approver", "owner"]
 """As the hub's own roles: reads; also answers and sends; also starts, stops, and changes how sessions run."""
+RANKS: Final[tuple[Role, ...]] = ("viewer", "approver", "owner")
+"""From the least to the most."""
 ButtonStyle: TypeAlias = Literal["", "primary", "success", "danger"]
 
 
@@ -51,6 +55,11 @@ class User(msgspec.Struct, frozen=True):
     id: int
     name: str
     role: Role = "owner"
+
+
+def is_at_least(role: Role, needed: Role) -> bool:
+    """Whether a role may do what another one may."""
+    return RANKS.index(role) >= RANKS.index(needed)
 
 
 class Priority(IntEnum):

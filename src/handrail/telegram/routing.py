@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from handrail.errors import HandrailError, StoreError
@@ -37,7 +37,7 @@ logger = logging.getLogger("handrail.telegram")
 AWAY: Final = "The hub cannot be reached now. Your message is kept, and goes there as soon as it is back."
 FAILED: Final = "Something went wrong in the bridge; its log says what. Your message was not handled."
 TOO_LATE: Final = "Claude has begun with this message already: write what is to be different as a new one."
-NOT_HERE: Final = "I do not work in this group yet: add {chat} to `groups` of [telegram] in the configuration."
+NOT_HERE: Final = "I do not work in this group yet: add {chat} to groups of [telegram] in the configuration."
 OLD_BUTTON: Final = Toast("This button is too old.", True)
 NOT_YOURS: Final = Toast("You may not use this bot.", True)
 
@@ -102,10 +102,11 @@ class Router:
         return Toast(self.commands.toast(press, user))
 
     async def _press(self, query: CallbackQuery) -> Press | None:
-        """What a button stands for: of a message that is in this very chat."""
+        """What a button stands for: of a message that is in this very chat, if the bridge works there."""
         press = await self.state.read(lambda tables: tables.press(query.data))
         chat = query.message.chat.id if query.message is not None else None
-        return press if press is not None and press.place.chat == chat else None
+        is_here = press is not None and press.place.chat == chat and self.people.serves(press.place)
+        return press if is_here else None
 
     # ------------------------------------------------------------ in order
 
@@ -183,14 +184,21 @@ class Router:
         line = command_line(to_us.text, self.bot_username)
         if line is not None:
             if line.is_for_us:
-                await self.commands.run(self._context(user, hub, message, message.place, replied), line)
+                context = self._context(user, hub, message, message.place, replied)
+                await self.commands.run(replace(context, album=messages), line)
         elif not await self._is_answer(replied, to_us, user, hub, message):
             try:
                 await self._to_session(messages, message, to_us.text, user, replied)
             except projects.NoProject:
-                if not may(user, "owner"):
-                    raise
-                await self.commands.run(self._context(user, hub, message, message.place), CommandLine("project"))
+                await self._without_project(message, user, hub)
+
+    async def _without_project(self, message: Message, user: User, hub: Hub) -> None:
+        """Nothing can be started here yet: whoever may choose where does so now."""
+        if may(user, "owner"):
+            await self.commands.run(self._context(user, hub, message, message.place), CommandLine("project"))
+        else:
+            starting = lacking(user, "owner", "Starting a session")
+            await self._say(message, f"{starting}. /sessions chooses one to go on with.")
 
     async def _replied(self, message: Message) -> SentMessage | None:
         """The message of ours that this one is a reply to."""

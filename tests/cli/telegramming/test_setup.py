@@ -33,7 +33,7 @@ async def test_somebody_is_let_in_by_the_code(tmp_path: Path) -> None:
         assert not machine.is_written
         await chat.send(f"/start {code}")
         assert await setting_up == 0
-        assert "You may use this bot as owner." in chat.messages[-1].text
+        assert "You may use this bot as owner:" in chat.messages[-1].text
         assert server.pending_updates == 0
     assert machine.config.telegram.users == (TelegramUser(id=1001, name="Ann Lee", role="owner"),)
     assert machine.config.telegram.api_url == server.url

@@ -13,8 +13,8 @@ from handrail.server.api.asks import role_for as hub_role_for
 from handrail.server.roles import ROLES
 from handrail.server.showing import closed as on_page
 from handrail.telegram.asks.closing import ANSWERS, changes, verdict
-from handrail.telegram.asks.offers import RANKS
 from handrail.telegram.asks.toasts import role_for
+from handrail.telegram.model import RANKS
 
 from .support import item
 

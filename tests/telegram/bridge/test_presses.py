@@ -1,8 +1,9 @@
-"""What a toast promised and was not done is taken back in words."""
+"""Buttons do what was said of them, or that is taken back in words; and nothing where the bridge does not work."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 from handrail.telegram.asks.desk import AskDesk
 from tests.server.support import ASKS
 
-from .support import world
+from .support import PATIENCE, world
 
 pytestmark = pytest.mark.slow
+
+GROUP = -1001234
 
 
 async def test_of_two_presses_in_a_row_the_second_is_taken_back(
@@ -35,3 +38,14 @@ async def test_of_two_presses_in_a_row_the_second_is_taken_back(
         may_go_on.set()
         await here.hears("Allowed by Ann")
         await here.hears("Your answer was not taken.")
+
+
+async def test_buttons_in_a_group_that_is_served_no_more_do_nothing(tmp_path: Path) -> None:
+    async with world(tmp_path, *ASKS, groups=(GROUP,)) as here, here.bridged() as bridge:
+        group = here.telegram.group(id=GROUP, title="Team", members=[here.ann], bot_is_admin=True)
+        await group.send(f"@{here.telegram.bot.username} clean up", by=here.ann)
+        ask = await group.wait(lambda _: next((each for each in group.bot_messages if each.buttons), None), PATIENCE)
+        assert bridge.take(replace(here.settings, groups=()))
+        assert "too old" in (await ask.press("Allow", by=here.ann)).text
+        (row,) = await here.rows()
+        assert len(await here.served.manager.session(row.id).asks(("pending",))) == 1

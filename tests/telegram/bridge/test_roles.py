@@ -130,3 +130,13 @@ async def test_an_approver_goes_on_with_a_session_that_has_ended(team: World) ->
     await begun(team, group)
     await group.send(f"@{team.telegram.bot.username} two", by=person(team.telegram, USERS[1]))
     await group.wait(said(group, "You said two."), timeout=PATIENCE)
+
+
+async def test_an_approver_without_a_session_is_told_how_to_come_to_one(tmp_path: Path) -> None:
+    async with world(tmp_path, users=USERS, cwd="") as here, here.bridged():
+        chat = person(here.telegram, USERS[1]).private_chat()
+        await chat.send("hello")
+        refused = await chat.wait_for_text("Starting a session needs the role owner: you are an approver.")
+        assert "/sessions" in refused.text
+        await chat.send("/start")
+        assert "/project" not in (await chat.wait_for_text("Hello Ben.")).text

@@ -83,6 +83,13 @@ async def test_an_album_is_one_message_to_claude(echo: World) -> None:
     assert [block["type"] for block in content] == ["text", "image", "image", "image"]
 
 
+async def test_a_command_takes_along_the_whole_album_that_it_is_the_caption_of(echo: World) -> None:
+    await echo.chat.send_album([PNG, PNG, PNG], caption="/new compare these")
+    await echo.hears("You said compare these")
+    (content,) = await _contents(echo)
+    assert [block["type"] for block in content] == ["text", "image", "image", "image"]
+
+
 async def _contents(here: World) -> list[Any]:
     (row,) = await here.rows()
     view = await here.served.manager.session(row.id).view()

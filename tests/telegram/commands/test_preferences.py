@@ -158,7 +158,7 @@ async def test_what_is_shown_where_is_chosen(tmp_path: Path) -> None:
         assert (await bob.chat()).prefs.verbose
         await bob.write("/inbox")
         assert bob.buttons == ["on", "✓ off"]
-        await bob.press("off")
+        await bob.press("✓ off")
         assert (await bob.chat()).prefs.inbox is False
         await bob.write("/inbox ON")
         assert (await bob.chat()).prefs.inbox is True

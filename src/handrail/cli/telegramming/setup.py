@@ -217,9 +217,7 @@ class Setup:
         self._dialogue.done(f"{user.name} is written to {from_home(self._places.config_file)}; {kept}")
 
     def _welcome(self, token: BotToken, user: TelegramUser) -> None:
-        words = (
-            f"You may use this bot as {user.role}. Send a message to begin a session; /help says what else there is."
-        )
+        words = f"You may use this bot as {user.role}: /start says how."
         try:
             asyncio.run(asking_telegram.tell(token.value, self._api_url, user.id, words))
         except Blocked:

@@ -10,14 +10,13 @@ from handrail.protocol.asks import Allow, Deny, DialogResult, Elicited
 from handrail.sessions.asks import AnyAnswer
 from handrail.telegram.asks.deck import Deck
 from handrail.telegram.asks.reading import Asked
-from handrail.telegram.model import Button, ButtonStyle, Role
+from handrail.telegram.model import Button, ButtonStyle, Role, is_at_least
 
-__all__ = ["DENIED", "RANKS", "STOPPED", "Offer", "denied_because", "is_at_least", "offer"]
+__all__ = ["DENIED", "STOPPED", "Offer", "denied_because", "offer"]
 
 DENIED = "The user denied this."
 STOPPED = "The user denied this and stopped the turn."
 ENOUGH = "the user decided not to go on"
-RANKS: tuple[Role, ...] = ("viewer", "approver", "owner")
 
 VIEWERS = "You can look at this, but not answer it: an approver or an owner can."
 OWNERS = "Rules and edits need an owner."
@@ -29,11 +28,6 @@ class Offer:
 
     notes: tuple[str, ...] = ()
     purpose: str = ""
-
-
-def is_at_least(role: Role, needed: Role) -> bool:
-    """Whether a role may do what another one may."""
-    return RANKS.index(role) >= RANKS.index(needed)
 
 
 def denied_because(reason: str) -> str:

@@ -12,10 +12,10 @@ from handrail.policy.answers.plan_rules import AllowedPrompt, proposed_rules
 from handrail.protocol.asks import Ask, Deny
 from handrail.telegram.asks.deck import Deck
 from handrail.telegram.asks.fitting import stacked
-from handrail.telegram.asks.offers import OWNERS, STOPPED, Offer, is_at_least
+from handrail.telegram.asks.offers import OWNERS, STOPPED, Offer
 from handrail.telegram.asks.reading import Asked
 from handrail.telegram.asks.words import line
-from handrail.telegram.model import Button, ButtonStyle, Role
+from handrail.telegram.model import Button, ButtonStyle, Role, is_at_least
 from handrail.telegram.text.rich import RichText, bold, code, plain
 
 __all__ = ["PlanDraft", "leaves_shown", "offer_plan", "pressed"]

@@ -19,13 +19,13 @@ from handrail.telegram.asks.composing import Composed, Draught, composed
 from handrail.telegram.asks.deck import Deck, Mint
 from handrail.telegram.asks.fitting import folded, paragraphs, stacked, with_few_entities
 from handrail.telegram.asks.form_view import field_shown, fields_to_read, offer_field
-from handrail.telegram.asks.offers import VIEWERS, Offer, is_at_least, offer
+from handrail.telegram.asks.offers import VIEWERS, Offer, offer
 from handrail.telegram.asks.plan_view import PlanDraft, leaves_shown, offer_plan
 from handrail.telegram.asks.question_view import offer_step, questions_shown, step_shown
 from handrail.telegram.asks.reading import Asked
 from handrail.telegram.asks.what import what_shown
 from handrail.telegram.asks.words import exact, sentence
-from handrail.telegram.model import Attachment, Content, Place, Role
+from handrail.telegram.model import Attachment, Content, Place, Role, is_at_least
 from handrail.telegram.text.rich import RichText, bold, italic, plain, pre
 
 __all__ = ["Draft", "Shown", "closed", "draft_of", "key_of", "shown", "shown_late", "whole_request"]

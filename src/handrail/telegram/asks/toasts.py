@@ -12,11 +12,10 @@ from handrail.policy.answers.encoding import decode_answer
 from handrail.policy.answers.plan import ApproveInFreshContext, ApprovePlan
 from handrail.protocol.asks import Allow
 from handrail.sessions.asks import AnyAnswer
-from handrail.telegram.asks.offers import is_at_least
 from handrail.telegram.asks.showing import CHANGED
 from handrail.telegram.asks.wanting import Known
 from handrail.telegram.asks.words import sentence
-from handrail.telegram.model import Press, Role, User
+from handrail.telegram.model import Press, Role, User, is_at_least
 
 __all__ = ["Toast", "needs_more_than", "role_for", "role_of_press", "toast_for"]
 

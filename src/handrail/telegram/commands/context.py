@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
@@ -24,6 +24,7 @@ from handrail.telegram.model import (
     Role,
     User,
     WantedMessage,
+    is_at_least,
 )
 from handrail.telegram.projects import project_of
 from handrail.telegram.settings import TelegramSettings
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from handrail.telegram.state import BridgeState, Tables
 
 __all__ = [
-    "ROLES",
     "BridgeReport",
     "ChatSessions",
     "Choice",
@@ -52,7 +52,6 @@ When: TypeAlias = Literal["", "steer", "after"]
 LONGEST_TEXT: Final = 4096
 LONGEST_CAPTION: Final = 1024
 LONGEST_BUTTON: Final = 60
-ROLES: Final[Mapping[Role, int]] = {"viewer": 0, "approver": 1, "owner": 2}
 
 
 class NotSo(HandrailError):
@@ -166,6 +165,8 @@ class CommandContext:
     files: FilesCommand | None = None
     message: Message | None = None
     """The message with the command as it came, if it is one."""
+    album: Sequence[Message] = ()
+    """All messages that were sent together with it."""
     bot_username: str = ""
     replied_session: str = ""
     """The session that the message speaks of to which this one is a reply."""
@@ -237,7 +238,7 @@ class CommandContext:
         if self.files is None or self.message is None or not self.message.has_media:
             return text
         project = await project_of(self.state, self.place, self.settings)
-        return await self.files.content([self.message], text, cwd=project.cwd, host=project.host)
+        return await self.files.content(self.album or [self.message], text, cwd=project.cwd, host=project.host)
 
     # ------------------------------------------------------------ answers
 
@@ -315,7 +316,7 @@ class CommandContext:
 
 def may(user: User, role: Role) -> bool:
     """Whether somebody may do what needs this role."""
-    return ROLES[user.role] >= ROLES[role]
+    return is_at_least(user.role, role)
 
 
 def lacking(user: User, role: Role, what: str) -> str:

@@ -105,7 +105,7 @@ class _Writer:
             "hr": self._rule,
         }
         self._inlines: Mapping[str, Callable[[Token], None]] = {
-            "text": lambda token: self._text.write(token.content),
+            "text": lambda token: self._text.write(legible(token.content)),  # `&#8238;` has become a character
             "softbreak": lambda _: self._text.end_line(),
             "hardbreak": lambda _: self._text.end_line(),
             "code_inline": lambda token: self._text.write_code(token.content),
