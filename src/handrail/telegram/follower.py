@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from handrail.events.model import Delta
+from handrail.events.model import AskOpened, Delta
 from handrail.events.reduce import reduce
 from handrail.events.view import AskItem, SessionView
 from handrail.remote.hub import Hub
@@ -70,6 +70,7 @@ class Follower:
     _hears_text: bool = False
     """Whether what is being written comes, too: only some want to know that."""
     _last_change: float = 0.0
+    _settled_at: float = 0.0
 
     def __post_init__(self) -> None:
         self._passing = Passing(self.session_id, self.outbox, self.rhythm)
@@ -107,6 +108,8 @@ class Follower:
         """Until it need not go on. Says whether that is because nothing more will come."""
         while True:
             is_open = await self._take_in(queue)
+            if is_open and self._is_settling:
+                continue
             is_told = await self._tell()
             if not is_open:
                 return True
@@ -132,16 +135,26 @@ class Follower:
         if not isinstance(item, Delta):
             trim(self._view)
             if item.seq > self._told:
+                if isinstance(item, AskOpened) and not self._is_settling:
+                    self._settled_at = self.ticks() + self.rhythm.settling
                 self._news.take(self._view, item)
         return True
 
     def _patience(self) -> float:
         """How long to wait for something new."""
+        if self._is_settling:
+            return self._settled_at - self.ticks()
         if self._news or self._refresh:
             return 0.0
         if self._view.run is not None:
             return min(self.rhythm.draft, self.rhythm.progress)
         return max(0.05, self._last_change + self.rhythm.rest - self.ticks())
+
+    @property
+    def _is_settling(self) -> bool:
+        """Whether something was asked only just now, and may be answered before a person could."""
+        just_asked = any(item.outcome is None for _, item in self._news.asks.values())
+        return just_asked and self.ticks() < self._settled_at
 
     @property
     def _has_rested(self) -> bool:

@@ -17,6 +17,8 @@ class Rhythm:
     """How long a run may take without any."""
     heartbeat: float = 15.0
     """Between two states of it while nothing happens: the clock in it goes on."""
+    settling: float = 0.2
+    """How long an ask must have waited before anybody is told: what a policy answers is answered sooner."""
     draft: float = 1.0
     typing: float = 4.5
     rest: float = 30.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -160,14 +161,18 @@ async def test_it_rests_while_somebody_is_let_in(around: Around) -> None:
     around.set_up(ANN)
     async with around.serving():
         await around.hears("Telegram is on")
-        await asyncio.to_thread(_take_it, around)
+        await eventually(lambda: around.server.calls_of("getUpdates"))
+        is_enough = threading.Event()
+        taken = asyncio.create_task(asyncio.to_thread(_take_it, around, is_enough))
         await around.hears("Telegram rests while somebody is let in")
+        is_enough.set()
+        await taken
         await around.hears("Telegram is on")
 
 
-def _take_it(around: Around) -> None:
+def _take_it(around: Around, is_enough: threading.Event) -> None:
     with paused(around.machine.places, around.server.bot.id, patience=30):
-        pass
+        assert is_enough.wait(30)
 
 
 @pytest.mark.slow

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from handrail.protocol.asks import Allow
 from handrail.testing import simulated as sim
 from handrail.testing.telegram import Message
 from tests.server.support import ASKS
 
-from .support import World, eventually, said, world
+from .support import PATIENCE, World, eventually, said, world
 
 slow = pytest.mark.slow
 """Many of them would take long together; the first ones tell whether anything works."""
@@ -211,3 +213,16 @@ async def test_the_session_runs_as_the_chat_prefers(echo: World) -> None:
     await echo.hears("You said hello.")
     (row,) = await echo.rows()
     assert b"acceptEdits" in row.settings
+
+
+@slow
+async def test_what_is_answered_at_once_is_never_shown(tmp_path: Path) -> None:
+    async with world(tmp_path, *ASKS) as here:
+        here.rhythm = replace(here.rhythm, settling=PATIENCE)
+        async with here.bridged():
+            await here.say("go")
+            (session,) = await eventually(here.rows)
+            asked = await here.served.asked(here.served.manager.session(session.id))
+            await here.served.manager.session(session.id).decide(asked.id, Allow(), digest=asked.digest)
+            await here.hears("All clean.")
+        assert not any(message.buttons or "rm -rf build" in message.text for message in here.chat.bot_messages)

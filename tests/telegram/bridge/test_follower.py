@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 T = TypeVar("T")
 HOME, TEAM = Place(1001), Place(-7, 3)
-EAGER = Rhythm(progress=0.0, first_progress=0.0, heartbeat=0.0, rest=0.0)
+EAGER = Rhythm(progress=0.0, first_progress=0.0, heartbeat=0.0, settling=0.0, rest=0.0)
 LIVES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 6), st.booleans()), max_size=6)
 """How much of the journal each sees, at which write it dies, and whether that was stored."""
 

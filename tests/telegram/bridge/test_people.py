@@ -104,7 +104,7 @@ async def test_a_group_that_was_not_named_is_told_so(tmp_path: Path) -> None:
     async with world(tmp_path, users=USERS) as here, here.bridged():
         group = group_of(here)
         await group.send(f"@{here.telegram.bot.username} hello", by=here.ann)
-        await hears(group, f"add {GROUP} to `groups`")
+        await hears(group, f"add {GROUP} to groups")
         assert not await here.rows()
 
 
