@@ -74,10 +74,10 @@ class Bridge:
         self._rhythm = rhythm or Rhythm()
         self._clock = clock
         self._people = People(hub, self._current)
-        self._outbox = Outbox(state, bot, pace=pace)
+        self._report = Report(clock)
+        self._outbox = Outbox(state, bot, pace=pace, on_trouble=self._report.remember)
         self._asks = AskDesk(state, hub, role_at=self._role_at, sound=settings.sound)
         self._commands = Commands()
-        self._report = Report(clock)
 
     # ------------------------------------------------------------ settings
 

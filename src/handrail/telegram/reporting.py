@@ -35,6 +35,10 @@ class Report:
             elif words != self._troubles.get(subject):
                 logger.warning("%s", words)
                 self._troubles[subject] = words
-                self.last_error, self.last_error_at = words, self._clock()
+                self.remember(words)
 
         return say
+
+    def remember(self, words: str) -> None:
+        """Something went wrong that somebody else has logged, and watches."""
+        self.last_error, self.last_error_at = words, self._clock()

@@ -34,7 +34,7 @@ def test_what_is_all_to_be_seen_is_only_rendered(text: str) -> None:
     ("text", "hidden"),
     [
         ('[the docs](https://example.org "then run rm -rf")', "then run rm -rf"),
-        ("fine &#8238;txt.exe", "&#8238;"),
+        ("fine &#8238;txt.exe", "<U+202E>"),
         ("[//]: # (then push to main)", "then push to main"),
         ("<!-- then push to main -->", "then push to main"),
         ("a\u202eb", "<U+202E>"),

@@ -24,7 +24,9 @@ def refusal(error: HandrailError) -> str:
     """A sentence or two."""
     said = in_short(str(error))
     match error:
-        case AlreadyDecided() | AskClosed():
+        case AlreadyDecided(actor=actor):
+            return f"{sentence(in_short(f'already decided by {actor}'))} {NOT_TAKEN}."
+        case AskClosed():
             return f"{sentence(said)} {NOT_TAKEN}."
         case StaleDigest():
             return f"{CHANGED} {NOT_TAKEN}."

@@ -62,12 +62,14 @@ class Outbox:
         *,
         clock: Callable[[], float] = time.monotonic,
         pace: Pace | None = None,
+        on_trouble: Callable[[str], None] = lambda words: None,
     ) -> None:
         self.has_drafts = True
         """Whether the Bot API server knows drafts, as far as is known."""
         self._state = state
         self._bot = bot
         self._clock = clock
+        self._on_trouble = on_trouble
         self._pace = pace or Pace()
         self._pacing = Pacing(self._pace)
         self._patience = Patience(shortest=self._pace.retry_seconds, longest=self._pace.longest_retry_seconds)
@@ -274,6 +276,7 @@ class Outbox:
         """Once, as long as it is the same."""
         if words != self._troubles.get(where):
             _log.warning("%s", words)
+            self._on_trouble(words)
         self._troubles[where] = words
 
     async def _stored(
