@@ -85,6 +85,7 @@ async def test_readers_that_come_and_go_see_every_event_once(tmp_path: Path) -> 
         await idle.aclose()
 
 
+@pytest.mark.slow
 async def test_a_reader_that_stays_sees_what_another_owner_added_meanwhile(tmp_path: Path) -> None:
     cli = SimulatedCLI(directory=tmp_path)
     places = places_in(tmp_path)

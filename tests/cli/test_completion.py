@@ -139,11 +139,13 @@ def in_bash(command: Path, *words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_bash_completes(command: Path) -> None:
     assert in_bash(command, "config", "get", "claude.mo") == ["claude.model"]
     assert in_bash(command, "config", "set", "terminal.verbose", "") == ["true", "false"]
 
 
+@pytest.mark.slow
 def test_bash_evaluates_nothing_of_what_is_typed_or_offered(command: Path, tmp_path: Path) -> None:
     trap = tmp_path / "sprung"
     assert in_bash(command, f"$(touch {trap})", "") == []

@@ -144,6 +144,7 @@ def test_edit_without_a_terminal(file: Path, tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["bin", "config.toml", "config.toml.lock"]
 
 
+@pytest.mark.slow
 def test_edit_offers_to_edit_again(file: Path, tmp_path: Path) -> None:
     bin_directory = tmp_path / "bin"
     bin_directory.mkdir()

@@ -318,6 +318,7 @@ def test_no_terminal(patient: Patient) -> None:
 # ---------------------------------------------------------------- all together
 
 
+@pytest.mark.slow
 def test_a_check_that_hangs_or_fails_hides_no_other(patient: Patient) -> None:
     forever = threading.Event()
 
@@ -358,6 +359,7 @@ def test_the_report() -> None:
     assert "Everything is as it should be." in plain(report([good("a", "fine")]))
 
 
+@pytest.mark.slow
 def test_the_command(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     patient.has_claude()
     monkeypatch.chdir(patient.project)
@@ -374,6 +376,7 @@ def test_the_command(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "→ handrail config edit" in ill.stdout
 
 
+@pytest.mark.slow
 def test_on_a_terminal(patient: Patient) -> None:
     patient.has_claude()
     with OnTerminal("doctor", **patient.environ) as terminal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -78,6 +79,7 @@ values = st.one_of(words, st.integers(), st.booleans(), st.lists(words))
 tools = st.sampled_from(["Bash", "Edit", "Write", "WebFetch", "ExitPlanMode", "mcp__a__b", "Other"])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @example({"a key that is longer than the terminal is wide " * 3: "the value"}, 40, "Other")
 @given(st.dictionaries(names, values), st.integers(20, 120), tools)

@@ -280,6 +280,7 @@ def test_a_projects_rules_still_have_to_be_trusted(user: User, here: list[str]) 
 # ---------------------------------------------------------------- trust
 
 
+@pytest.mark.slow
 def test_trusting_shows_the_content_and_asks_first(user: User) -> None:
     path = user.write('profile = "edits"\nallow = ["WebSearch"]\n')
     with OnTerminal("policy", "trust", str(user.project), **user.env) as terminal:
@@ -293,6 +294,7 @@ def test_trusting_shows_the_content_and_asks_first(user: User) -> None:
     assert TrustStore(user.places.trust_file).entries() == {str(path): digest_of(path.read_bytes())}
 
 
+@pytest.mark.slow
 def test_anything_but_yes_is_no(user: User) -> None:
     user.write('allow = ["WebSearch"]\n')
     with OnTerminal("policy", "trust", str(user.project), **user.env) as terminal:

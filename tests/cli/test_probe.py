@@ -456,6 +456,7 @@ keep_probe(Places.of_user(os.environ), KeptProbe(
 """
 
 
+@pytest.mark.slow
 async def test_a_probe_is_made_by_another_process(machine: Machine) -> None:
     machine.has_claude("2.1.330")
     found = await probe_now(machine.around, child(machine, KEEPS))

@@ -486,6 +486,7 @@ def recorded(path: Path) -> Iterable[e.Event | e.Delta]:
     )
 
 
+@pytest.mark.slow
 def test_every_recorded_session_can_be_shown(subtests: pytest.Subtests) -> None:
     for path in TRANSCRIPTS:
         items = list(recorded(path))

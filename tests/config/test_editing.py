@@ -144,6 +144,7 @@ def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
         set_value(places_in(tmp_path), "claude.model", ["opus"])
 
 
+@pytest.mark.slow
 def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     places = places_in(tmp_path, WRITTEN)
     program = (

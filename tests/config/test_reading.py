@@ -215,6 +215,7 @@ tables = st.dictionaries(
 ).map(lambda table: {name: value for name, value in table.items() if value is not None})
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from([*SECTIONS, "other"]), st.one_of(tables, st.lists(tables, max_size=2))))
 def test_any_toml_is_a_config_or_an_error(document: dict[str, object]) -> None:
     import tomlkit

@@ -387,6 +387,7 @@ async def test_it_tells_what_it_is(tmp_path: Path, sink: Sink) -> None:
         assert (await hub.call("claude"))["found"]
 
 
+@pytest.mark.slow
 async def test_whatever_keeps_it_from_connecting_it_tries_again(
     tmp_path: Path, sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -489,6 +490,7 @@ async def test_a_command_that_nobody_knows_is_answered(tmp_path: Path, sink: Sin
             await hub.call("start", options=[])
 
 
+@pytest.mark.slow
 async def test_a_program_elsewhere_answers_a_hook(tmp_path: Path, sink: Sink) -> None:
     steps = (sim.turn(sim.hook("UserPromptSubmit", {"prompt": "hello"}), "Done."), sim.loop_turns("You said $text."))
     async with both(tmp_path, sink, *steps) as (hub, host):
@@ -525,6 +527,7 @@ async def test_a_call_to_a_program_is_made_again_after_a_cut(tmp_path: Path, sin
 # ---------------------------------------------------------------- when it is not wanted
 
 
+@pytest.mark.slow
 async def test_a_host_that_the_hub_does_not_know_ends_with_words(tmp_path: Path, sink: Sink) -> None:
     async with fake_hub(sink) as hub, host_manager(tmp_path) as manager:
         agent = _agent(manager, hub.url, tmp_path, key="wrong")

@@ -220,6 +220,7 @@ def test_the_copy_becomes_the_journal_whatever_happens_at_length(steps: list[Any
     asyncio.run(played(steps, window))
 
 
+@pytest.mark.slow
 async def test_a_session_whose_pages_are_not_acknowledged_stalls_no_other() -> None:
     async with two_stores() as (manager, source, sink):
         link = MemoryLink(manager, sink, window=500)
@@ -271,6 +272,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
+@pytest.mark.slow
 async def test_a_session_that_is_deleted_is_said_to_be_gone() -> None:
     async with two_stores() as (manager, source, sink):
         link = MemoryLink(manager, sink, window=100_000)

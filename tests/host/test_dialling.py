@@ -45,6 +45,7 @@ def test_what_is_no_address_is_refused(hub: str) -> None:
         link_address(hub)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40))
 def test_any_text_is_an_address_or_refused(hub: str) -> None:
     try:

@@ -43,6 +43,7 @@ async def status(session: Session) -> str:
     return (await session.row()).status
 
 
+@pytest.mark.slow
 async def test_what_does_nothing_ends_and_what_runs_goes_on(manager: Manager, tmp_path: Path) -> None:
     idle = await a_session(manager, made(tmp_path / "idle"), *ECHO)
     busy = await a_session(manager, made(tmp_path / "busy"), *ASKS)

@@ -44,6 +44,7 @@ async def test_what_is_written_there_is_seen_on_the_hub_word_by_word(tmp_path: P
         assert words.startswith("".join(pieces))
 
 
+@pytest.mark.slow
 async def test_what_is_asked_there_is_answered_on_the_hub(tmp_path: Path) -> None:
     async with fleet(tmp_path, *ASKS) as all_of_it:
         served = all_of_it.served

@@ -283,6 +283,7 @@ SHELL_PIECES = (
 pieces = st.sampled_from([*SHELL_PIECES.split(), "\n", "\0"])
 
 
+@pytest.mark.slow
 @example(["$("] * 900)
 @example(["a", "|"] * 1_900)
 @example(["x"] * 29_000)
@@ -301,6 +302,7 @@ def test_no_text_is_too_odd_either(text: str) -> None:
     findings(text)
 
 
+@pytest.mark.slow
 def test_what_is_too_long_is_said_to_be() -> None:
     assert any("too long" in flag.words for flag in findings("echo " + "a " * 100_000).flags)
     assert any("too long" in flag.words for flag in findings("a|" * 5_000).flags)

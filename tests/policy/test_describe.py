@@ -146,6 +146,7 @@ def assert_nothing_is_missing(given: Any, description: Description) -> None:
         assert piece in FORMED_NAMES or any(form in shown for form in forms), repr(piece)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @example("Edit", {"file_path": "a.txt", "old_string": "a", "new_string": "b", "replace_all": "yes"})
 @example("Bash", {"command": "ls", "description": "List", "timeout": 5})
@@ -162,6 +163,7 @@ FORM = "mcp_server_name message mode url property_order title elicitation_id"
 fields_of_forms = st.sampled_from(FORM.split())
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(fields_of_forms, json_values), st.one_of(json_values, schemas))
 def test_nothing_of_an_elicitation_is_missing(given: dict[str, Any], schema: Any) -> None:
@@ -224,6 +226,7 @@ def test_where_files_cannot_be_seen_no_diff_is_shown() -> None:
         assert any("no diff can be shown" in note for note in found.what.change.notes)
 
 
+@pytest.mark.slow
 def test_the_deepest_json_is_described() -> None:
     deep: Any = "the bottom"
     for _ in range(50_000):
@@ -520,6 +523,7 @@ def test_a_notebook_without_the_cell() -> None:
     assert change("NotebookEdit", b"{", f"{PROJECT}/n.ipynb", cell_id="two", new_source="x").outcome == "fails"
 
 
+@pytest.mark.slow
 def test_what_is_too_large_to_show_says_so_and_is_there() -> None:
     content = "".join(f"line {number}\n" for number in range(400_000))
     found = change("Write", None, content=content)
@@ -531,6 +535,7 @@ def test_what_is_too_large_to_show_says_so_and_is_there() -> None:
     assert (wide.hunks, wide.outcome) == ((), "changed")
 
 
+@pytest.mark.slow
 def test_a_small_edit_of_a_large_file_is_a_small_diff() -> None:
     before = "".join(f"line {number}\n" for number in range(200_000))
     found = change("Edit", before.encode(), old_string="line 777\n", new_string="LINE\n")

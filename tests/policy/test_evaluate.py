@@ -485,6 +485,7 @@ fields = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(tools | st.text(max_size=12), st.dictionaries(fields | st.text(max_size=6), JSON, max_size=4), modes, rule_lists)
 def test_every_call_gets_a_verdict(place: Path, tool: str, given: dict[str, Any], mode: str, rules: list[str]) -> None:

@@ -126,6 +126,7 @@ def test_what_was_allowed_for_good_counts_from_then_on() -> None:
     assert [each.difference for each in replayed] == ["same", "same"]
 
 
+@pytest.mark.slow
 def test_every_recorded_ask_is_found(subtests: pytest.Subtests) -> None:
     for path in sorted(TRANSCRIPTS.glob("*/*.jsonl")):
         with subtests.test(f"{path.parent.name}/{path.stem}"):

@@ -149,6 +149,7 @@ def test_problems_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     assert "Write(src/**)" in record.getMessage()
 
 
+@pytest.mark.slow
 @given(st.lists(st.text() | st.from_regex(r"[A-Z][a-z]+\(.*\)|mcp__[a-z_*]+", fullmatch=True)))
 def test_every_text_is_a_rule_or_a_problem(texts: list[str]) -> None:
     rules = Rules(deny=texts)

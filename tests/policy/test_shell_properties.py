@@ -75,6 +75,7 @@ pieces = st.sampled_from([*SIGNS, *TOKENS])
 soup = st.lists(pieces, max_size=40).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(st.one_of(soup, st.text(max_size=200)))
 @example("\ud800")

@@ -65,6 +65,7 @@ def test_prose_shows_what_hides_for_no_reason(text: str) -> None:
     assert "<U+" in legible(text)
 
 
+@pytest.mark.slow
 def test_every_character_of_unicode() -> None:
     for code in range(0x110000):
         character = chr(code)

@@ -181,6 +181,7 @@ WIRE_LINES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(lines=WIRE_LINES, cuts=st.lists(st.integers(0, 400), max_size=8), newline=st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_chunking_changes_nothing(lines: list[bytes], cuts: list[int], newline: bool) -> None:

@@ -246,6 +246,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from(WIRE_LINES), st.data())
 @settings(max_examples=400, deadline=None)
 def test_no_replaced_field_loses_the_frame(line: bytes, data: st.DataObject) -> None:

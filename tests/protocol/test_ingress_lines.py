@@ -6,6 +6,7 @@ import itertools
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def cut(messages: list[str | bytes], limit: int = 1 << 20) -> list[bytes]:
     return [line for message in messages for line in cutter.feed(message)]
 
 
+@pytest.mark.slow
 @given(FRAMES, st.data())
 def test_lines_survive_any_framing(frames: list[dict[str, Any]], data: st.DataObject) -> None:
     """Split anywhere, joined, text or binary: the same lines come out."""
@@ -34,6 +36,7 @@ def test_lines_survive_any_framing(frames: list[dict[str, Any]], data: st.DataOb
     assert [json.loads(line) for line in cut(messages)] == frames
 
 
+@pytest.mark.slow
 @given(FRAMES)
 def test_a_message_without_a_newline_is_a_line(frames: list[dict[str, Any]]) -> None:
     assert [json.loads(line) for line in cut([json.dumps(frame) for frame in frames])] == frames

@@ -423,6 +423,7 @@ def test_a_wrong_value_is_refused_by_name(option: str, value: Any, message: str)
     assert option in str(refused.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", FIELDS)
 def test_a_value_of_no_known_type_is_refused_for_every_option(option: str) -> None:
     with pytest.raises(InvalidOptions, match=option):

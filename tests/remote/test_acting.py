@@ -27,6 +27,7 @@ from .support import Wire, eventually
 CAREFUL = Asked(profile="careful")
 
 
+@pytest.mark.slow
 async def test_what_somebody_does_is_theirs_and_needs_their_role(tmp_path: Path) -> None:
     async with served_hub(tmp_path) as served, Hub(served.url, served.tokens["owner"]) as hub:
         ann = hub.acting_for("Ann Lee ✓", role="approver")
@@ -76,6 +77,7 @@ async def test_a_message_to_a_session_that_ends_in_that_moment_resumes_it(
         assert await session.is_live()
 
 
+@pytest.mark.slow
 async def test_it_shares_the_connection_and_does_not_end_it(tmp_path: Path) -> None:
     async with served_hub(tmp_path) as served, Hub(served.url, served.tokens["owner"]) as hub:
         session = await served.session()
@@ -103,6 +105,7 @@ def test_every_name_arrives_as_it_is(name: str) -> None:
 # ---------------------------------------------------------------- watching
 
 
+@pytest.mark.slow
 async def test_every_change_is_told_also_after_the_way_was_cut(tmp_path: Path) -> None:
     latest: dict[str, HubChange] = {}
     wire = Wire()

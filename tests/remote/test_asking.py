@@ -17,6 +17,7 @@ from .support import Wire, eventually
 CAREFUL = Asked(profile="careful")
 
 
+@pytest.mark.slow
 async def test_a_callback_answers_what_waits_and_what_comes(tmp_path: Path) -> None:
     asked: list[tuple[str, str]] = []
 
@@ -76,6 +77,7 @@ async def test_a_callback_that_fails_is_told_and_leaves_the_ask_open(tmp_path: P
         assert (await served.asked(session)).state == "pending"
 
 
+@pytest.mark.slow
 async def test_what_was_asked_while_the_way_was_cut_is_answered_afterwards(tmp_path: Path) -> None:
     async def answer(ask: Ask, session: Session) -> Any:
         return Deny("Not now.")

@@ -51,6 +51,7 @@ def numbers(items: list[Any]) -> list[int]:
     return [item.seq for item in items if isinstance(item, Event)]
 
 
+@pytest.mark.slow
 async def test_a_reader_whose_socket_is_cut_misses_nothing_and_gets_nothing_twice(tmp_path: Path) -> None:
     changes: list[str] = []
     async with Wire().laid() as wire, hub_behind(wire, tmp_path) as served:
@@ -180,6 +181,7 @@ async def test_what_is_done_while_the_way_is_cut_is_done_once_it_is_mended(tmp_p
             assert (await running).ok
 
 
+@pytest.mark.slow
 async def test_an_answer_that_was_not_heard_is_given_once(tmp_path: Path) -> None:
     """The hub starts the session, but the wire is cut before that can be told."""
     async with (
@@ -221,6 +223,7 @@ async def test_a_decision_whose_answer_was_not_heard_counts(tmp_path: Path) -> N
             await session.decide(row.id, Allow(), digest=row.digest)
 
 
+@pytest.mark.slow
 async def test_a_hub_that_is_started_anew_goes_on_where_it_was(tmp_path: Path) -> None:
     async with Wire().laid() as wire, AsyncExitStack() as stack:
         first = await stack.enter_async_context(AsyncExitStack())
@@ -240,6 +243,7 @@ async def test_a_hub_that_is_started_anew_goes_on_where_it_was(tmp_path: Path) -
         assert numbers(items) == list(range(1, len(numbers(items)) + 1))
 
 
+@pytest.mark.slow
 async def test_patience_ends(tmp_path: Path) -> None:
     async with (
         Wire().laid() as wire,

@@ -217,6 +217,7 @@ async def ambiguous(manager: Manager | Hub, *sessions: Session) -> None:
     await manager.get(first[:common])
 
 
+@pytest.mark.slow
 async def test_the_same_program_sees_the_same(tmp_path: Path) -> None:
     results = []
     for where in (with_manager, with_hub):
@@ -226,6 +227,7 @@ async def test_the_same_program_sees_the_same(tmp_path: Path) -> None:
     assert through_hub == locally
 
 
+@pytest.mark.slow
 @BOTH
 async def test_a_message_that_is_sent_twice_is_one(where: Any, tmp_path: Path) -> None:
     async with where(tmp_path) as (manager, cwd):
@@ -237,6 +239,7 @@ async def test_a_message_that_is_sent_twice_is_one(where: Any, tmp_path: Path) -
         await asked(session)
 
 
+@pytest.mark.slow
 @BOTH
 async def test_who_follows_a_session_that_is_deleted_comes_to_its_end(where: Any, tmp_path: Path) -> None:
     async with where(tmp_path) as (manager, cwd):

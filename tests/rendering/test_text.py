@@ -130,6 +130,7 @@ def test_any_prose_is_harmless(text: str) -> None:
     check_html(prose_html(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["[" * 8_000, "*a " * 4_000, "![" * 4_000, "|a" * 500 + "\n" + "|-" * 500 + "\n" + "|b\n" * 5_000, "&" * 9_000],

@@ -70,6 +70,7 @@ def head(served: ServedHub, *lines: str) -> bytes:
     return "\r\n".join([*lines[:1], named, *lines[1:], "", ""]).encode()
 
 
+@pytest.mark.slow
 async def test_who_asks_for_nothing_is_sent_away(served: ServedHub, callers: list[Caller]) -> None:
     silent, halfway, slow = callers
     await halfway.say(b"GET /api/health HTTP/1.1\r\n")
@@ -102,6 +103,7 @@ async def test_too_many_make_room_for_others() -> None:
     assert len(room) == 2
 
 
+@pytest.mark.slow
 async def test_a_body_may_take_long(served: ServedHub, callers: list[Caller]) -> None:
     caller = callers[0]
     lines = ("POST /api/login HTTP/1.1", f"Origin: {served.url}", "Connection: close")
@@ -112,6 +114,7 @@ async def test_a_body_may_take_long(served: ServedHub, callers: list[Caller]) ->
     assert b"wrong_code" in await caller.hears()
 
 
+@pytest.mark.slow
 async def test_a_socket_that_is_open_does_not_wait(served: ServedHub, callers: list[Caller]) -> None:
     url = served.url.replace("http", "ws", 1) + "/api/live"
     headers = {"authorization": f"Bearer {served.tokens['viewer']}"}

@@ -448,6 +448,7 @@ async def test_elicitations_and_dialogs_are_asks_too(play: Any) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("request_", "outcome"),
     [
@@ -537,6 +538,7 @@ async def test_keep_alive_and_environment_variables(play: Any, caplog: pytest.Lo
     assert "does not apply" in caplog.text
 
 
+@pytest.mark.slow
 async def test_control_answers_at_once_with_20000_unread_frames(play: Any) -> None:
     _, options = play(sim.turn(sim.flood(20_000, DELTA), sim.send({"type": "keep_alive"}), sim.sleep(60)))
     async with connect(options) as client:

@@ -301,6 +301,7 @@ async def test_an_edit_of_a_file_that_changed_meanwhile_is_asked_again(play: Any
     assert bodies(cli)["r1"]["behavior"] == "allow"
 
 
+@pytest.mark.slow
 async def test_a_large_edit_is_looked_at_without_keeping_others_waiting(play: Any, tmp_path: Path) -> None:
     target = tmp_path / "project" / "large.txt"
     target.write_text("line\n" * 60_000)
@@ -417,6 +418,7 @@ def pre_tool_use(tool: str, given: dict[str, Any], **fields: Any) -> sim.Step:
     return sim.hook("PreToolUse", {"tool_name": tool, "tool_input": given, **fields}, request_id="hook")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "given", "decision"),
     [
@@ -435,6 +437,7 @@ async def test_the_policy_sees_every_call_in_a_hook(play: Any, tool: str, given:
     assert specific.get("permissionDecision") == decision
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("session", "call", "asked"),
     [
@@ -525,6 +528,7 @@ async def test_settings_that_no_policy_can_be_added_to_are_an_error(play: Any, s
             pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "decision"), [(Allow(), "allow"), (Deny("not that"), "deny")])
 async def test_where_the_cli_outvotes_hooks_the_hook_itself_waits_for_the_decision(
     play: Any, answer: Any, decision: str
@@ -624,6 +628,7 @@ async def test_a_rule_of_an_answer_that_was_not_sent_is_not_granted(play: Any) -
     assert bodies(cli)["after"]["hookSpecificOutput"]["permissionDecision"] == "ask"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("directories", [5, [5], None])
 async def test_a_rule_that_cannot_be_taken_over_holds_up_no_answer(play: Any, directories: Any) -> None:
     update = {"type": "addDirectories", "directories": directories, "destination": "session"}
@@ -691,6 +696,7 @@ async def test_what_the_policy_answers_to_an_edit_that_changed_meanwhile_is_judg
 # ---------------------------------------------------------------- PermissionRequest hooks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["hook", "ask"])
 async def test_a_permission_request_hook_decides_like_everybody_else(play: Any, first: str) -> None:
     changes: list[AskChange] = []
@@ -796,6 +802,7 @@ async def test_a_plan_that_comes_after_its_ask_completes_it(play: Any) -> None:
         await running
 
 
+@pytest.mark.slow
 async def test_after_an_outline_the_next_plan_waits_for_the_person(play: Any) -> None:
     cli, options = play(
         sim.turn(
@@ -834,6 +841,7 @@ async def test_with_the_cooldown_on_a_plan_that_comes_too_soon_is_sent_back(play
     assert "sent back unread" in bodies(cli)["r2"]["message"]
 
 
+@pytest.mark.slow
 async def test_a_plan_approved_in_a_fresh_context_names_its_successor(play: Any) -> None:
     cli, options = play(sim.turn(sim.ask("ExitPlanMode", {"plan": "1. Bake"}, request_id="r1")))
     options = msgspec.structs.replace(options, allowed_tools=["Read"], permission_mode="plan")

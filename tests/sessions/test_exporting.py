@@ -559,6 +559,7 @@ def everywhere(attack: str) -> list[e.Event]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_does_nothing_wherever_it_stands(attack: str) -> None:
     victim = row(title=attack, cwd=f"/home/{attack}", model=attack)

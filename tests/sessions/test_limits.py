@@ -156,6 +156,7 @@ STALLS = Limits(stall=StallLimits(silence=0.15, tool=0.15))
 HANGING = sim.turn("Thinking…", sim.sleep(60))
 
 
+@pytest.mark.slow
 async def test_a_stall_is_told_once_and_the_session_left_alone(workshop: Workshop) -> None:
     async with workshop.manager(limits=STALLS) as manager:
         session = await manager.start(workshop.cli(HANGING))
@@ -165,6 +166,7 @@ async def test_a_stall_is_told_once_and_the_session_left_alone(workshop: Worksho
         assert (await session.row()).status == "running"
 
 
+@pytest.mark.slow
 async def test_a_stalled_turn_is_interrupted_if_that_is_wanted(workshop: Workshop) -> None:
     async with workshop.manager(limits=replace(STALLS, on_stall="interrupt")) as manager:
         session = await manager.start(workshop.cli(HANGING, sim.loop_turns("Yes.")))
@@ -191,6 +193,7 @@ async def _is_stopped(session: Session) -> bool:
     return not await session.is_live()
 
 
+@pytest.mark.slow
 async def test_somebody_who_thinks_is_no_stall(workshop: Workshop) -> None:
     async with workshop.manager(limits=STALLS) as manager:
         session = await manager.start(workshop.cli(sim.turn(ASKING, "done")))
@@ -207,6 +210,7 @@ async def test_somebody_who_thinks_is_no_stall(workshop: Workshop) -> None:
 IDLE = Limits(stall=StallLimits(idle=0.1))
 
 
+@pytest.mark.slow
 async def test_a_session_that_nobody_uses_ends_and_a_message_brings_it_back(workshop: Workshop) -> None:
     async with workshop.manager(limits=IDLE) as manager:
         session = await manager.start(workshop.cli(sim.loop_turns("You said $text.")))
@@ -218,6 +222,7 @@ async def test_a_session_that_nobody_uses_ends_and_a_message_brings_it_back(work
         assert (await session.run("two")).answer == "You said two."
 
 
+@pytest.mark.slow
 async def test_a_session_whose_program_offers_something_does_not_end_by_itself(workshop: Workshop) -> None:
     async def nobody(ask: Ask) -> None:
         return None
@@ -248,6 +253,7 @@ def costing(total: float, text: str = "done") -> sim.Step:
     return sim.turn(text, result={"total_cost_usd": total})
 
 
+@pytest.mark.slow
 async def test_a_session_budget_holds_messages_until_a_person_allows_more(workshop: Workshop) -> None:
     async with workshop.manager(limits=Limits(session_budget=1.0)) as manager:
         session = await manager.start(workshop.cli(costing(1.5), costing(2.0), costing(2.5)))
@@ -375,6 +381,7 @@ async def starts_of(manager: Manager, session_id: str) -> list[str]:
     return [row.why for row in await manager.store.starts(session_id) if row.why != "running"]
 
 
+@pytest.mark.slow
 async def test_a_cli_that_died_before_it_got_a_message_is_started_again(workshop: Workshop) -> None:
     session_id = await with_queued_message(workshop)
     workshop.cli(sim.exit(3))

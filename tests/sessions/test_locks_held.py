@@ -72,6 +72,7 @@ async def eventually(condition: Callable[[], object]) -> None:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("holder", ["child", "fork"], indirect=True)
 async def test_neither_a_child_nor_a_fork_keeps_the_lock_of_a_process_that_is_gone(
     holder: LockHolder, directory: str
@@ -84,6 +85,7 @@ async def test_neither_a_child_nor_a_fork_keeps_the_lock_of_a_process_that_is_go
     lock.release()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("holder", ["cli", "unsupervised"], indirect=True)
 async def test_without_a_supervisor_the_cli_itself_holds_the_lock(holder: LockHolder, directory: str) -> None:
     if holder.supervisor:

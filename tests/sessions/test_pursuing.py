@@ -80,6 +80,7 @@ class Follower:
         await asyncio.wait([self.task])
 
 
+@pytest.mark.slow
 async def test_a_reader_goes_on_when_another_process_takes_the_session(
     manager: Manager, other: Manager, options: Options
 ) -> None:

@@ -225,6 +225,7 @@ async def leave_all(directory: Path, story: Sequence[Event], options: Options) -
             await leave_behind(manager.store, cut_name(count), story[:count], options)
 
 
+@pytest.mark.slow
 async def test_a_journal_cut_off_at_any_event_is_brought_to_its_end(story: list[Event], tmp_path: Path) -> None:
     await leave_all(tmp_path, story, Options(cwd=str(tmp_path)))
     journals: dict[str, list[Event]] = {}
@@ -244,6 +245,7 @@ async def test_a_journal_cut_off_at_any_event_is_brought_to_its_end(story: list[
             assert await events_of(manager.session(session_id)) == events
 
 
+@pytest.mark.slow
 async def test_what_is_said_of_each_message(story: list[Event], tmp_path: Path) -> None:
     """Lost, unless it was never sent, or a result that answers it has arrived."""
     await leave_all(tmp_path, story, Options(cwd=str(tmp_path)))
@@ -307,6 +309,7 @@ async def resume_cuts(story: list[Event], directory: Path, counts: Sequence[int]
             await resume_and_run(manager, cut_name(count))
 
 
+@pytest.mark.slow
 async def test_a_session_that_was_cut_off_can_go_on(story: list[Event], tmp_path: Path) -> None:
     await resume_cuts(story, tmp_path, [len(story) // 2])
 

@@ -147,6 +147,7 @@ async def test_a_stop_is_seen_through_if_whoever_asked_for_it_goes_away(
     assert (await session.row()).status == "stopped"
 
 
+@pytest.mark.slow
 async def test_a_session_stops_although_nothing_can_be_stored(
     manager: Manager, play: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +195,7 @@ async def test_a_session_that_is_stopped_while_its_cli_starts_leaves_nothing(man
     assert (row.owner, row.status) == (None, "stopped")
 
 
+@pytest.mark.slow
 async def test_a_session_that_is_stopped_between_two_clis_leaves_none(
     manager: Manager, play: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,6 +256,7 @@ async def test_a_start_that_a_closed_manager_overtakes_comes_to_an_end(
 # ---------------------------------------------------------------- messages
 
 
+@pytest.mark.slow
 async def test_a_message_that_comes_while_the_cli_starts_is_sent_once(
     manager: Manager, play: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,6 +340,7 @@ async def test_what_cannot_be_a_message_is_refused_at_once(manager: Manager, pla
     assert (await session.run("go on")).ok
 
 
+@pytest.mark.slow
 async def test_a_session_that_is_restarted_by_itself_keeps_the_hooks_of_its_program(
     manager: Manager, play: Any
 ) -> None:

@@ -355,6 +355,7 @@ async def test_a_locked_one_stays(project: Path) -> None:
     assert is_there(made)
 
 
+@pytest.mark.slow
 async def test_filled_submodules_keep_it(project: Path, tmp_path: Path) -> None:
     library = tmp_path / "library"
     git(tmp_path, "clone", "-q", str(project), str(library))

@@ -163,6 +163,7 @@ def steps_of(path: Path, work: Callable[[sqlite3.Connection], Any]) -> int:
     return steps
 
 
+@pytest.mark.slow
 async def test_a_page_of_a_long_journal_is_read_without_looking_at_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "handrail.db"
     async with opened(path, full_text=False) as store:

@@ -289,6 +289,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="a small file system for a test needs Linux: run it there too")
 def test_a_full_disk(tmp_path: Path) -> None:
     namespace = ["unshare", "--mount", *(["--map-root-user"] if os.geteuid() else []), "sh", "-c"]
@@ -301,6 +302,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert int(output.split()[-1]) > 10
 
 
+@pytest.mark.slow
 def test_a_quota(tmp_path: Path) -> None:
     output = finished(python(FILL, tmp_path, 2_000_000))
     assert output.startswith("StoreUnavailable")

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from handrail import errors
 from handrail.store.artefacts import LARGE
 from handrail.store.base import Retention
@@ -34,6 +36,7 @@ def test_the_figures_are_those_of_the_code() -> None:
     assert "locked for ten seconds" in GUIDE
 
 
+@pytest.mark.slow
 def test_the_program_runs(tmp_path: Path) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
     (tmp_path / "program.py").write_text(program)

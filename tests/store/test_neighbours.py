@@ -6,6 +6,8 @@ import asyncio
 import threading
 from pathlib import Path
 
+import pytest
+
 from handrail.testing._store_checks.support import batch_of, new_session, session
 
 from .support import opened
@@ -52,6 +54,7 @@ async def test_whoever_watched_before_a_store_was_opened_hears_too(tmp_path: Pat
         await asyncio.wait_for(told.wait(), PATIENCE)
 
 
+@pytest.mark.slow
 async def test_what_one_stores_oneself_is_told_once(tmp_path: Path) -> None:
     """Also when looks come at the same time."""
     told: list[tuple[str, int]] = []

@@ -125,6 +125,7 @@ async def test_restoring_over_a_damaged_database(tmp_path: Path) -> None:
         assert await numbers(store) == [1, 2, 3]
 
 
+@pytest.mark.slow
 async def test_restoring_is_refused_while_anybody_has_it_open(tmp_path: Path) -> None:
     path, backup = tmp_path / "handrail.db", tmp_path / "backup.db"
     impatient = partial(restore, str(backup), str(path), lock_timeout=0.05)

@@ -488,6 +488,7 @@ async def test_closing_the_model_does_not_wait_for_a_client_that_reads_nothing()
         writer.transport.abort()
 
 
+@pytest.mark.slow
 def test_pace():
     started = time.monotonic()
     (answer,) = ask_all("hi", script=[Reply("abcd", deltas=4, delay=0.1, delta_delay=0.05)])

@@ -505,6 +505,7 @@ async def test_a_hook_that_nobody_registered_is_a_fault_of_the_script(make: Make
 # Interrupts
 
 
+@pytest.mark.slow
 async def test_an_interrupt_ends_a_turn_midway(make: Make) -> None:
     cli = make(sim.turn(sim.say("one two three four", pause=0.3)), sim.turn("next"))
     async with started(cli, *CONTROL, "--include-partial-messages") as process:
@@ -731,6 +732,7 @@ async def test_huge_lines_have_the_size_that_was_asked_for(make: Make) -> None:
         assert kind(json.loads(line)) == "assistant"
 
 
+@pytest.mark.slow
 async def test_a_flood_arrives_in_order_and_requests_are_answered_meanwhile(make: Make) -> None:
     cli = make(sim.flood(20_000, {"type": "stream_event", "index": "$index"}))
     async with started(cli) as process:
@@ -854,6 +856,7 @@ def orphaned(cli: SimulatedCLI) -> Iterator[tuple[int, int]]:
                 os.kill(grandchild, signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detached", [True, False])
 def test_a_grandchild_outlives_the_cli_and_holds_its_output(make: Make, detached: bool) -> None:
     with orphaned(make(sim.spawn_grandchild(detached=detached), sim.exit())) as (grandchild, output):
@@ -869,6 +872,7 @@ def test_a_grandchild_can_let_go_of_the_output(make: Make) -> None:
         assert os.read(output, 1) == b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ignores", [True, False])
 def test_a_grandchild_may_ignore_sigterm(make: Make, ignores: bool) -> None:
     with orphaned(make(sim.spawn_grandchild(ignores_sigterm=ignores), sim.exit())) as (grandchild, output):

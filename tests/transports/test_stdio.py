@@ -96,6 +96,7 @@ async def test_a_process_that_closes_its_output_and_stays_is_reported_without_ex
     assert transport.pid is None
 
 
+@pytest.mark.slow
 async def test_a_process_that_closes_its_output_and_then_leaves_has_its_exit_code(run: MakeTransport) -> None:
     recorder = await start(run("import os, time; os.close(1); time.sleep(0.3); os._exit(5)"))
     assert await recorder.until_lost() == 5

@@ -35,6 +35,7 @@ def options(cli_path: str, **more: Any) -> Options:
     return Options(**{"cli_path": cli_path, "transport": "websocket", **more})
 
 
+@pytest.mark.slow
 async def test_it_dials_in_and_ends_with_the_client(cli_path: str) -> None:
     async with connect(options(cli_path)) as client:
         assert (await client.run("hello")).result == "hello"

@@ -79,6 +79,7 @@ async def a_row(host: FakeHost) -> Any:
     return row
 
 
+@pytest.mark.slow
 async def test_a_host_cannot_speak_for_a_session_of_the_hub(served: ServedHub, tmp_path: Path) -> None:
     session = await served.session(sim.loop_turns("You said $text."))
     await session.run("one")
@@ -93,6 +94,7 @@ async def test_a_host_cannot_speak_for_a_session_of_the_hub(served: ServedHub, t
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
 
 
+@pytest.mark.slow
 async def test_a_host_cannot_speak_for_a_session_that_rests(served: ServedHub, tmp_path: Path) -> None:
     session = await served.session(sim.loop_turns("You said $text."))
     await session.run("one")
@@ -268,6 +270,7 @@ async def test_a_clock_that_is_wrong_is_said(served: ServedHub, tmp_path: Path) 
 # ------------------------------------------------------------ too much
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", [None, "deflate"])
 async def test_a_parcel_that_is_too_long_ends_the_link(
     served: ServedHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str | None

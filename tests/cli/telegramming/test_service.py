@@ -161,7 +161,7 @@ async def test_it_rests_while_somebody_is_let_in(around: Around) -> None:
     around.set_up(ANN)
     async with around.serving():
         await around.hears("Telegram is on")
-        await eventually(lambda: around.server.calls_of("getUpdates"))
+        await eventually(lambda: around.server.calls_of("setMyCommands"))  # so it has its lease
         is_enough = threading.Event()
         taken = asyncio.create_task(asyncio.to_thread(_take_it, around, is_enough))
         await around.hears("Telegram rests while somebody is let in")

@@ -89,6 +89,7 @@ async def test_an_approver_cannot_change_what_is_asked(served: ServedHub) -> Non
         )
 
 
+@pytest.mark.slow
 async def test_an_ask_that_was_left_behind_can_be_answered_by_resuming(served: ServedHub) -> None:
     path, ask = await asked(served)
     async with served.client() as client:

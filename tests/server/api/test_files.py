@@ -63,6 +63,7 @@ async def test_the_hubs_own_files_are_not_to_be_had(served: ServedHub) -> None:
             assert refused.json()["code"] in ("private_file", "outside_roots")
 
 
+@pytest.mark.slow
 async def test_a_file_of_20_megabytes_fits(served: ServedHub) -> None:
     data = bytes(20 * 1024 * 1024)
     path = served.directory / "large.bin"

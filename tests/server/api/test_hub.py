@@ -95,6 +95,7 @@ async def test_what_was_done_is_in_the_audit_log(served: ServedHub) -> None:
         assert (await client.get("/api/audit")).status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["day", "session", "model", "total"])
 async def test_usage_is_summed_up(served: ServedHub, by: str) -> None:
     session = await served.session(sim.loop_turns("ok"))

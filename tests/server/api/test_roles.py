@@ -12,6 +12,7 @@ from ..support import ServedHub
 from .test_sessions import code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subtype", ["mcp_status", "get_settings", "read_file", "get_hooks_listing"])
 async def test_who_only_reads_cannot_ask_claude_code_for_what_may_hold_secrets(served: ServedHub, subtype: str) -> None:
     session = await served.session()

@@ -122,6 +122,7 @@ async def test_the_same_request_twice_starts_one_session(served: ServedHub) -> N
         assert code(other) == (422, "idempotency_key_reused")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "method", "path", "body"),
     [
@@ -142,6 +143,7 @@ async def test_a_role_has_its_limits(served: ServedHub, role: Role, method: str,
         assert code(await client.request(method, path, json=body)) == (403, "role_needed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "body", "expected"),
     [
@@ -184,6 +186,7 @@ async def test_without_a_token_there_is_nothing(served: ServedHub) -> None:
         assert "Bearer" in answer.headers["www-authenticate"]
 
 
+@pytest.mark.slow
 async def test_a_session_may_work_in_a_worktree_that_handrail_made(served: ServedHub) -> None:
     worktree = Path(served.manager.places.state) / "worktrees" / "fix-login"
     worktree.mkdir(parents=True)

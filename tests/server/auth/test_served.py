@@ -250,6 +250,7 @@ async def said_by(address: str, **environment: str) -> str:
     return run.stdout.strip()
 
 
+@pytest.mark.slow
 async def test_through_its_own_socket_the_hub_knows_its_user_and_its_sessions(
     served: ServedHub, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ async def test_nobody_is_shown_what_another_host_says_of_a_session(
         await link.hear(wire.Watch, lambda watch: watch.session == session_id and not watch.on)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "lie", [{"cost_usd": float("inf")}, {"updated_at": float("nan")}, {"created_at": float("inf")}]
 )
@@ -71,6 +72,7 @@ LIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("facts", LIES)
 async def test_what_no_host_can_say_of_itself_ends_its_link(
     served: ServedHub, host: FakeHost, facts: wire.HostFacts

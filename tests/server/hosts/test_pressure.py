@@ -79,6 +79,7 @@ async def test_a_session_that_is_deleted_while_its_pages_are_refused_is_gone(
         await until(is_gone)
 
 
+@pytest.mark.slow
 async def test_a_link_begins_when_what_came_over_the_last_one_is_stored(
     served: ServedHub, host: FakeHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +180,7 @@ async def test_what_is_too_much_in_all_comes_again(
         await link.acknowledged(other, 1)
 
 
+@pytest.mark.slow
 async def test_a_long_message_is_taken_after_the_key(served: ServedHub, host: FakeHost) -> None:
     async with host.connected() as link:
         session_id = await host.session()

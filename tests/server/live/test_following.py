@@ -22,6 +22,7 @@ def said(*numbers: int) -> list[e.Event]:
     return [e.Text(block=f"m{number}:0", text=f"line {number}") for number in numbers]
 
 
+@pytest.mark.slow
 async def test_events_come_once_in_order_and_deltas_between(served: Served) -> None:
     session = await served.start(sim.loop_turns(sim.say("one two three four", pause=0.06)))
     async with Client.connected(served.url) as client:
@@ -146,6 +147,7 @@ async def test_a_viewer_that_does_not_acknowledge_is_told_no_more_until_it_does(
         assert client.seqs(writer.session_id) == list(range(1, 301))
 
 
+@pytest.mark.slow
 async def test_a_hidden_page_gets_events_and_no_deltas(served: Served) -> None:
     session = await served.start(sim.loop_turns(sim.say("one two three four five", pause=0.05)))
     async with Client.connected(served.url) as hidden, Client.connected(served.url) as seen:
@@ -162,6 +164,7 @@ async def test_a_hidden_page_gets_events_and_no_deltas(served: Served) -> None:
         assert served.meter.dropped > 0
 
 
+@pytest.mark.slow
 async def test_whoever_joins_in_the_middle_gets_what_was_written_so_far(served: Served) -> None:
     session = await served.start(sim.loop_turns(sim.say("alpha beta gamma delta epsilon zeta", pause=0.2)))
     async with Client.connected(served.url) as first:

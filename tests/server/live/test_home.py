@@ -33,6 +33,7 @@ async def status(client: Client, session: Session, wanted: str) -> dict[str, Any
     return client.home.sessions[session.id]
 
 
+@pytest.mark.slow
 async def test_what_waits_for_a_person_is_told_to_everybody_and_so_is_the_answer(served: Served) -> None:
     session = await served.start(sim.turn(ASKING, "Done."))
     async with Client.connected(served.url) as one, Client.connected(served.url) as two:
@@ -56,6 +57,7 @@ async def test_what_waits_for_a_person_is_told_to_everybody_and_so_is_the_answer
             await status(client, session, "idle")
 
 
+@pytest.mark.slow
 async def test_an_ask_whose_process_ended_can_still_be_answered(served: Served) -> None:
     session = await served.start(sim.turn(sim.sleep(0.05), ASKING, "Done."), sim.loop_turns())
     async with Client.connected(served.url) as client:
@@ -72,6 +74,7 @@ async def test_an_ask_whose_process_ended_can_still_be_answered(served: Served) 
         await client.until(lambda: (session.id, card["ask_id"]) not in client.home.asks)
 
 
+@pytest.mark.slow
 async def test_sessions_come_change_and_go(served: Served) -> None:
     writer = await Writer.begun(served.store)
     session = served.manager.session(writer.session_id)
@@ -144,6 +147,7 @@ async def test_a_list_that_nobody_looks_at_costs_nothing(served: Served, monkeyp
         await client.until(lambda: client.home.sessions[writer.session_id]["title"] == "unseen")
 
 
+@pytest.mark.slow
 async def test_a_list_begins_with_the_latest_however_many_were_touched(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

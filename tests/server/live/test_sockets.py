@@ -69,6 +69,7 @@ async def test_a_flood_of_nonsense_closes_the_socket(served: Served) -> None:
         assert await client.until_closed() == 4400
 
 
+@pytest.mark.slow
 async def test_a_client_that_sends_too_fast_is_made_to_wait(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewer, "BURST", 10.0)
     monkeypatch.setattr(viewer, "A_SECOND", 100.0)
@@ -102,6 +103,7 @@ def test_every_code_that_is_used_says_why() -> None:
     assert all(len(reason.encode()) <= 123 for reason in CLOSE_CODES.values()), "a close frame has no more room"
 
 
+@pytest.mark.slow
 async def test_a_client_that_reads_nothing_holds_up_nobody(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewer, "CLOSING_PATIENCE", 0.2)
     writer = await Writer.begun(served.store)

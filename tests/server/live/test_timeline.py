@@ -249,6 +249,7 @@ def test_an_event_that_is_not_as_it_should_be_can_be_read(kind: str, fields: dic
     assert timeline.seq == 1
 
 
+@pytest.mark.slow
 def test_a_long_session_takes_little_memory() -> None:
     """About what one row takes: the rest of a session, such as inputs and outputs, is in the journal only."""
     import tracemalloc

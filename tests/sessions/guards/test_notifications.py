@@ -215,6 +215,7 @@ async def test_a_command_gets_json_and_variables_and_nothing_of_ours(tmp_path: P
     assert not {"ANTHROPIC_API_KEY", "CLAUDECODE"} & set(variables)
 
 
+@pytest.mark.slow
 async def test_a_command_that_ignores_sigterm_is_ended_with_its_children(tmp_path: Path) -> None:
     stubborn = f'trap "" TERM; sleep 600 & echo $$ $! > {tmp_path}/pids; sleep 600; sleep 600'
     argv = script(tmp_path / "stubborn", stubborn)

@@ -111,6 +111,7 @@ async def test_a_long_poll_keeps_nothing_else_waiting(server: TelegramServer, bo
     assert update["message"]["text"] == "hello"
 
 
+@pytest.mark.slow
 async def test_a_second_poller_ends_the_first(server: TelegramServer, bot: TelegramBot) -> None:
     async with TelegramBot(server.token, api_url=server.url) as second, asyncio.timeout(30):
         first = asyncio.create_task(bot.updates(0, 60))

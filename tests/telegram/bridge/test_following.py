@@ -83,6 +83,7 @@ async def followed(state: BridgeState, hub: AwayHub) -> AsyncIterator[tuple[Foll
             await task
 
 
+@pytest.mark.slow
 async def test_a_session_that_could_be_looked_at_again_is_no_trouble_any_more(state: BridgeState) -> None:
     hub = AwayHub()
     async with followed(state, hub) as (_, report):
@@ -91,6 +92,7 @@ async def test_a_session_that_could_be_looked_at_again_is_no_trouble_any_more(st
         await eventually(lambda: not report.troubles)
 
 
+@pytest.mark.slow
 async def test_what_is_done_after_a_run_is_no_trouble_any_more_once_it_could_be_done(state: BridgeState) -> None:
     hub = AwayHub()
     await state.write(lambda tables: tables.unfollow(PLACE, "s1"))
@@ -101,6 +103,7 @@ async def test_what_is_done_after_a_run_is_no_trouble_any_more_once_it_could_be_
         await eventually(lambda: not report.troubles)
 
 
+@pytest.mark.slow
 async def test_however_often_it_fails_it_is_tried_again_once_at_a_time(state: BridgeState) -> None:
     hub = AwayHub()
     async with followed(state, hub) as (following, _):

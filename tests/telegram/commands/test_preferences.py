@@ -63,6 +63,7 @@ async def test_models_and_modes_are_switched_at_once_and_for_the_next(tmp_path: 
         assert "Plan mode is on" in await ann.press("plan")
 
 
+@pytest.mark.slow
 async def test_plan_mode_holds_for_every_message_and_auto_leaves_it_unasked(tmp_path: Path) -> None:
     async with bench(tmp_path, PLANS, PLANS) as it:
         ann, bob = it.chat(ANN), it.chat(BOB, Place(ANN.id))

@@ -22,6 +22,7 @@ slow = pytest.mark.slow
 WORKS = sim.turn("I begin.", sim.sleep(120))
 
 
+@pytest.mark.slow
 async def test_sessions_are_begun_and_gone_on_with(tmp_path: Path) -> None:
     async with bench(tmp_path) as it:
         ann, group = it.chat(ANN), it.chat(ANN, Place(-100, 7))

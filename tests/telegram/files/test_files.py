@@ -147,6 +147,7 @@ async def test_what_cannot_be_sent_says_so(desk: Desk) -> None:
         await desk.content([huge])
 
 
+@pytest.mark.slow
 async def test_an_outbox_is_sent_back_each_version_once(desk: Desk) -> None:
     session = await started(desk)
     row = await session.row()

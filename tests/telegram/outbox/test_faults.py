@@ -33,6 +33,7 @@ from .support import ANN, BOB, QUICK, TOPIC, MemoryBot, Times, message, running,
 BUTTONS = ((Button("Allow", token="t"),),)
 
 
+@pytest.mark.slow
 async def test_a_flood_wait_holds_up_its_chat_only(state: BridgeState, bot: MemoryBot) -> None:
     bot.refuse = Times(FloodWait("Too Many Requests: retry after 1", 0.4), 1, chat=ANN.chat)
     started = time.monotonic()
@@ -46,6 +47,7 @@ async def test_a_flood_wait_holds_up_its_chat_only(state: BridgeState, bot: Memo
     assert bot.methods() == ["send"] * 3
 
 
+@pytest.mark.slow
 async def test_a_flood_wait_in_two_chats_holds_up_all(state: BridgeState, bot: MemoryBot) -> None:
     floods = Times(FloodWait("Too Many Requests: retry after 1", 0.5), 2)
     bot.refuse = floods
@@ -237,6 +239,7 @@ async def test_a_group_with_a_new_number_gets_what_was_meant_for_the_old(state: 
     assert bot.texts(new) == ["one", "two"]
 
 
+@pytest.mark.slow
 async def test_when_telegram_is_away_everything_waits_in_order(
     state: BridgeState, bot: MemoryBot, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -252,6 +255,7 @@ async def test_when_telegram_is_away_everything_waits_in_order(
     assert caplog.text.count("cannot be reached") == 1
 
 
+@pytest.mark.slow
 async def test_one_message_that_never_works_holds_up_no_other(state: BridgeState, bot: MemoryBot) -> None:
     def refuse(method: str, place: Place, content: Content) -> BotError | None:
         return Unreachable("Internal Server Error") if content.text.text == "poison" else None

@@ -139,6 +139,7 @@ async def test_a_person_who_blocks_the_bot_and_comes_back(
     assert texts(chat) == ["one", "two"]
 
 
+@pytest.mark.slow
 async def test_a_flood_wait_of_telegram_is_waited_out(tmp_path: Path) -> None:
     async with TelegramServer(pace=TelegramPace(chat_burst=2, chat_seconds=0.5)) as server:
         chat = server.user(id=ANN.chat, first_name="Ann").private_chat()

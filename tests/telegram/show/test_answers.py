@@ -124,6 +124,7 @@ def test_a_strange_token_does_not_break_the_line() -> None:
     assert "--resume" not in answer(story.ends("ok", resume="x" * 5_000), story.view)[0].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [

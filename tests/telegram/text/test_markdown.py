@@ -167,6 +167,7 @@ def test_deep_lists_lose_nothing() -> None:
     assert all(f"item{level}." in text for level in range(60))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [

@@ -91,6 +91,7 @@ def test_a_character_that_is_longer_than_a_message() -> None:
     assert "".join(texts(split(plain("😀" * 20), 3))) == "😀" * 20
 
 
+@pytest.mark.slow
 def test_a_megabyte_takes_no_second() -> None:
     entities = tuple(Entity("bold", 30 * number, 2) for number in range(30_000))
     rich = RichText("ab " * 350_000, entities)

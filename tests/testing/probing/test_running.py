@@ -116,6 +116,7 @@ def program(directory: Path, script: str) -> list[str]:
     return [str(path)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "reason"),
     [

@@ -17,12 +17,15 @@ from handrail.telegram.commands.parsing import first_word
 from handrail.telegram.commands.words import SIGNS, ago, directory, short_id, shortened, status_words, title
 from handrail.telegram.projects import NoProject
 from handrail.telegram.text.rich import RichText, bold, joined
+from handrail.telegram.text.safe import line
 
 __all__ = ["sessions", "sessions_pressed", "watch", "watch_pressed"]
 
 MOST_LISTED: Final = 400
 WATCHABLE: Final = 6
 TERMINAL: Final = "terminal"
+LONGEST_SEARCH: Final = 100
+"""More characters than this nobody looks for; the hub takes a few more."""
 
 
 # ---------------------------------------------------------------- /sessions
@@ -92,17 +95,19 @@ def _label_of_terminal(each: Adoptable, now: float) -> str:
 async def _filter(context: CommandContext, which: Which) -> tuple[SessionFilter, str]:
     """What to list, and the words for where, if it is one project."""
     if which.scope != "project":
-        return SessionFilter(text=which.words), ""
+        return SessionFilter(text=which.words[:LONGEST_SEARCH]), ""
     try:
         project = await projects.project_of(context.state, context.place, context.settings)
     except NoProject:
-        return SessionFilter(text=which.words), ""
+        return SessionFilter(text=which.words[:LONGEST_SEARCH]), ""
     host = await projects.host_id(context.hub, project.host)
-    return SessionFilter(cwd=project.cwd, host=host, text=which.words), project.name or directory(project.cwd)
+    return SessionFilter(cwd=project.cwd, host=host, text=which.words[:LONGEST_SEARCH]), project.name or directory(
+        project.cwd
+    )
 
 
 def _heading(which: Which, where: str, number: int) -> RichText:
-    of_these = f" with “{which.words}”" if which.words else ""
+    of_these = f" with “{line(which.words, LONGEST_SEARCH)}”" if which.words else ""
     inside = f" in {where}" if where else ""
     if not number:
         return joined([f"There are no sessions{of_these}{inside} yet."])

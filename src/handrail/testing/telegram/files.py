@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
+import re
 import struct
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -17,6 +18,8 @@ MOST_TO_DOWNLOAD = 20 << 20
 MOST_TO_UPLOAD = 50 << 20
 PIXEL = b"GIF89a\1\0\1\0\x80\0\0\xff\xff\xff\0\0\0!\xf9\4\1\0\0\0\0,\0\0\0\0\1\0\1\0\0\2\2D\1\0;"
 """The smallest picture: what every photo's smallest size is here, so that whoever takes that one sees it."""
+_PLAIN_SUFFIX = re.compile(r"\.\w{1,16}$", re.ASCII)
+"""Of a name whose end is part of the file's address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class FileShelf:
         number = len(self._by_id) + 1
         digest = hashlib.sha256(data).hexdigest()
         mime = mime or mimetypes.guess_type(name)[0] or "application/octet-stream"
-        suffix = PurePosixPath(name).suffix
+        suffix = PurePosixPath(name).suffix if _PLAIN_SUFFIX.search(name) else ""
         stored = StoredFile(
             file_id=f"BQACAgIAAxk{digest[:24]}AAJ{number}",
             unique_id=f"AgAD{digest[:12]}",
