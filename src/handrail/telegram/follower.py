@@ -114,7 +114,13 @@ class Follower:
             if not is_open:
                 return True
             if not is_told or self._has_rested:
+                await self._catch_up()
                 return False
+
+    async def _catch_up(self) -> None:
+        """Have it known that there is nothing to tell of the last events: whoever is behind is followed again."""
+        if self._has_rested and self._view.seq > self._told:
+            await self._write()
 
     async def _take_in(self, queue: asyncio.Queue[Item | None]) -> bool:
         """Whatever has come, or nothing for a while. False at the end."""
@@ -172,7 +178,7 @@ class Follower:
         if (self._news or self._refresh or self._is_progress_due) and not await self._write():
             return False
         now = self.ticks()
-        if self._passing.is_due(self._view, now):
+        if self._view.seq >= self._told and self._passing.is_due(self._view, now):
             self._passing.show(self._view, await self._places(), now)
         return True
 

@@ -42,7 +42,7 @@ class Updates(Table):
 
     def offset(self) -> int:
         """The first update that Telegram is to send next; 0 for all that it has."""
-        found = self._connection.execute(
-            "SELECT update_id, kept_at FROM updates ORDER BY arrival DESC LIMIT 1"
+        (latest,) = self._connection.execute(
+            "SELECT max(update_id) FROM updates WHERE kept_at > ?", (self.now - _IDS_GO_ON,)
         ).fetchone()
-        return found[0] + 1 if found and self.now - found[1] < _IDS_GO_ON else 0
+        return latest + 1 if latest is not None else 0
