@@ -26,6 +26,8 @@ from handrail.cli.surface import Surface
 from handrail.cli.surroundings import Surroundings
 from handrail.errors import AlreadyDecided, HandrailError
 from handrail.events.model import AskClosed, AskOpened, Completed, Delta, Event, ProcessExited
+from handrail.policy.answers.plan import RejectPlan
+from handrail.protocol.asks import Deny
 from handrail.sessions.asks import Actor, AnyAnswer
 from handrail.store.base import AskRow, SessionRow
 
@@ -290,6 +292,8 @@ class Attachment:
         if self._session is None:
             return
         stand_in = self._surface.actor_for_answers
+        if isinstance(answer, Deny | RejectPlan) and answer.interrupt:
+            self._stops += 1  # now: the turn may be over before the answer is known to have been taken
         try:
             await self._session.decide(ask_id, answer, actor=stand_in or self._actor, digest=digest)
         except AlreadyDecided:
