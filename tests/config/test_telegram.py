@@ -152,8 +152,3 @@ def test_what_is_no_token_is_not_repeated(places: Places, text: str) -> None:
 
 def test_claude_does_not_inherit_it() -> None:
     assert TOKEN_VARIABLE not in child_environment(Options(), {TOKEN_VARIABLE: TOKEN, "PATH": "/bin"})
-
-
-def test_what_cannot_be_the_name_of_a_file_is_said(places: Places) -> None:
-    with pytest.raises(ConfigError, match=r"telegram\.token_file has a character that no file's name has"):
-        find_token(places, Telegram(token_file="a\0b"), {})

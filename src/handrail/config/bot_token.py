@@ -42,12 +42,8 @@ def is_token(text: str) -> bool:
 
 
 def token_path(places: Places, telegram: Telegram) -> str:
-    """The file that the token is in. Raises `ConfigError` for what cannot be the name of one."""
-    if not telegram.token_file:
-        return os.path.join(places.config, FILE)
-    if "\0" in telegram.token_file:
-        raise ConfigError("telegram.token_file has a character that no file's name has: write its path")
-    return os.path.expanduser(telegram.token_file)
+    """The file that the token is in."""
+    return os.path.expanduser(telegram.token_file) if telegram.token_file else os.path.join(places.config, FILE)
 
 
 def find_token(places: Places, telegram: Telegram, environ: Mapping[str, str]) -> BotToken | None:
