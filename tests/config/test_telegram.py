@@ -152,3 +152,10 @@ def test_what_is_no_token_is_not_repeated(places: Places, text: str) -> None:
 
 def test_claude_does_not_inherit_it() -> None:
     assert TOKEN_VARIABLE not in child_environment(Options(), {TOKEN_VARIABLE: TOKEN, "PATH": "/bin"})
+
+
+def test_what_cannot_be_the_name_of_a_file_is_said(places: Places) -> None:
+    Path(places.config).mkdir()
+    Path(places.config_file).write_text('[telegram]\ntoken_file = "a\\u0000b"\n')
+    with pytest.raises(ConfigError, match=r"telegram\.token_file.*the path of a file"):
+        load_config(places, {})

@@ -50,6 +50,7 @@ Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 Above0: TypeAlias = Annotated[float, Meta(gt=0, le=LARGEST)]
 AtLeast0: TypeAlias = Annotated[float, Meta(ge=0, le=LARGEST)]
 WebAddress: TypeAlias = Annotated[str, Meta(pattern=r"^https?://[^\s/]+\S*$", title="an http or https address")]
+FilePath: TypeAlias = Annotated[str, Meta(pattern=r"^[^\x00]+$", title="the path of a file")]
 HubAddress: TypeAlias = Annotated[
     str, Meta(pattern=r"^(wss|https|ws|http)://[^\s/]+/?$", title="the address of a hub, beginning with wss://")
 ]
@@ -328,7 +329,7 @@ class Telegram(msgspec.Struct, frozen=True, kw_only=True):
     ] = {}
     sound: Annotated[bool, Meta(description="Let phones make themselves heard for what needs a person.")] = True
     token_file: Annotated[
-        Text | None,
+        FilePath | None,
         Meta(
             description="The file with the bot's token. Unset: `telegram-token`, beside this file. "
             "`HANDRAIL_TELEGRAM_TOKEN` in the environment counts more."
