@@ -153,6 +153,7 @@ def test_bash_evaluates_nothing_of_what_is_typed_or_offered(command: Path, tmp_p
     assert not trap.exists()
 
 
+@pytest.mark.slow
 def test_completing_imports_neither_rich_nor_pydantic() -> None:
     check = (
         "import sys\nfrom handrail.cli import main\n"

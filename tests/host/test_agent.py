@@ -103,6 +103,7 @@ async def _has(store: Store, session: str, seq: int) -> bool:
     return row is not None and row.last_seq >= seq
 
 
+@pytest.mark.slow
 async def test_an_ask_is_answered_once_from_the_hub(tmp_path: Path, sink: Sink) -> None:
     async with both(tmp_path, sink, *ASKS) as (hub, host):
         session = await started(hub, host)
@@ -217,6 +218,7 @@ async def test_a_restarted_hub_is_told_what_happened_meanwhile(tmp_path: Path, s
                 await eventually(lambda: said(sink.store, session))
 
 
+@pytest.mark.slow
 async def test_a_command_is_done_once_however_often_it_comes(tmp_path: Path, sink: Sink) -> None:
     async with both(tmp_path, sink) as (hub, host):
         session = await started(hub, host)
@@ -345,6 +347,7 @@ async def test_a_drained_host_starts_nothing_and_says_so(tmp_path: Path, sink: S
         await hub.call("resume", session)
 
 
+@pytest.mark.slow
 async def test_a_conversation_that_is_taken_over_is_held_to_what_the_owner_says(
     tmp_path: Path, sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -405,6 +408,7 @@ async def _fails(*_: Any, **__: Any) -> None:
     raise ZeroDivisionError("of no use")
 
 
+@pytest.mark.slow
 async def test_a_full_disk_is_said_and_said_to_be_over(
     tmp_path: Path, sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -513,6 +517,7 @@ async def test_a_program_that_does_not_answer_is_given_up(tmp_path: Path, sink: 
         assert [callback.id for callback in hub.callbacks] == ["c1"]
 
 
+@pytest.mark.slow
 async def test_a_call_to_a_program_is_made_again_after_a_cut(tmp_path: Path, sink: Sink) -> None:
     async with both(tmp_path, sink) as (hub, host):
         callback = wire.Callback(id="c1", session="s", program="p1", kind="mcp", name="x")
@@ -536,6 +541,7 @@ async def test_a_host_that_the_hub_does_not_know_ends_with_words(tmp_path: Path,
                 await agent.run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "words"), [(4401, "enrol it again"), (4409, "another agent"), (4426, "upgrade the older one")]
 )

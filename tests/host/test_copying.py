@@ -283,6 +283,7 @@ async def test_a_session_that_is_deleted_is_said_to_be_gone() -> None:
         await link.cut()
 
 
+@pytest.mark.slow
 async def test_what_is_copied_is_not_sent_again_on_the_next_connection() -> None:
     async with two_stores() as (manager, source, sink):
         link = MemoryLink(manager, sink, window=100_000)

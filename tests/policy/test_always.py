@@ -62,6 +62,7 @@ def test_what_is_not_plain_gets_no_suggestion(tool: str, call: dict[str, Any]) -
     assert suggest_always(tool, call, cwd=CWD) == ()
 
 
+@pytest.mark.slow
 @given(command=st.text(min_size=1, max_size=40), other=st.text(min_size=1, max_size=40))
 def test_a_rule_for_a_command_allows_no_other(command: str, other: str) -> None:
     for suggestion in suggest_always("Bash", {"command": command}, cwd=CWD):

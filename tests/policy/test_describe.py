@@ -244,6 +244,7 @@ def recorded_asks(path: Path) -> Iterator[dict[str, Any]]:
             yield request
 
 
+@pytest.mark.slow
 def test_every_recorded_ask_is_described(subtests: pytest.Subtests) -> None:
     for path in TRANSCRIPTS:
         for request in recorded_asks(path):

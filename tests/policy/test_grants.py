@@ -108,6 +108,7 @@ for number in range(20):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_lose_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "grants.json")
     workers = [subprocess.Popen([sys.executable, "-c", GRANT_MANY, path, name]) for name in ("One", "Two")]

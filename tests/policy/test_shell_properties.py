@@ -88,6 +88,7 @@ def test_any_text_gets_a_verdict(command: str) -> None:
         assert verdict.reason
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(soup)
 def test_what_is_followed_is_also_seen(command: str) -> None:

@@ -146,6 +146,7 @@ def test_type_may_stand_last() -> None:
     assert frame.uuid == "u"
 
 
+@pytest.mark.slow
 def test_time_is_linear_in_the_length_of_a_line() -> None:
     def seconds(size: int) -> float:
         line = b'{"type":"user","message":{"content":"' + b"x" * size + b'"}}\n'

@@ -126,6 +126,7 @@ def lost_fields(sent: Any, kept: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
+@pytest.mark.slow
 def test_recorded_requests_and_replies_decode_and_lose_nothing(subtests: pytest.Subtests) -> None:
     for exchange in EXCHANGES:
         with subtests.test(f"{exchange['version']}-{exchange['request']['subtype']}"):

@@ -657,6 +657,7 @@ def is_a_flag_of_ours(argument: str) -> bool:
     return argument.startswith("--") and name in KNOWN_FLAGS
 
 
+@pytest.mark.slow
 @given(combinations)
 def test_no_value_ever_becomes_a_flag_of_its_own(options: Options) -> None:
     line = command_line(options, ["claude"])[len(CONTROL) :]
@@ -669,6 +670,7 @@ def test_no_value_ever_becomes_a_flag_of_its_own(options: Options) -> None:
     assert not {"--print", "--dangerously-skip-permissions"} & set(line)
 
 
+@pytest.mark.slow
 @given(combinations, nasty)
 def test_whatever_the_options_the_prompt_is_the_only_argument_after_the_flags(options: Options, prompt: str) -> None:
     line = print_command_line(options, ["claude"], prompt)

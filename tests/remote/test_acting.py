@@ -47,6 +47,7 @@ async def test_what_somebody_does_is_theirs_and_needs_their_role(tmp_path: Path)
         assert not await session.is_live()
 
 
+@pytest.mark.slow
 async def test_an_approver_s_message_resumes_a_session_that_has_ended(tmp_path: Path) -> None:
     async with served_hub(tmp_path) as served, Hub(served.url, served.tokens["owner"]) as hub:
         ann = hub.acting_for("Ann", role="approver")
@@ -60,6 +61,7 @@ async def test_an_approver_s_message_resumes_a_session_that_has_ended(tmp_path: 
         assert refused.value.code == "role_needed"
 
 
+@pytest.mark.slow
 async def test_a_message_to_a_session_that_ends_in_that_moment_resumes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ def places_in(directory: Path) -> Places:
     return Places(*(str(directory / name) for name in ("config", "state", "cache", "run")))
 
 
+@pytest.mark.slow
 async def test_it_needs_no_token_and_knows_directories_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

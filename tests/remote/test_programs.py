@@ -248,6 +248,7 @@ async def test_without_the_program_asks_wait_for_people(tmp_path: Path) -> None:
         assert (await running).ok
 
 
+@pytest.mark.slow
 async def test_a_program_that_comes_back_in_time_answers_what_was_asked_meanwhile(tmp_path: Path) -> None:
     called = 0
     began, may_answer = asyncio.Event(), asyncio.Event()
@@ -424,6 +425,7 @@ async def test_two_hooks_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert seen == ["first", "second"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", ["nonsense", '{"type":"dance"}', '{"type":"offer","programs":7}'])
 async def test_a_program_that_cannot_be_understood_is_sent_away(message: str, tmp_path: Path) -> None:
     async with hub_with(tmp_path, sim.loop_turns()) as (served, _, _wire):

@@ -68,6 +68,7 @@ async def test_hubs_in_one_process_do_not_share_figures(manager: Manager) -> Non
     assert values(await other.text(manager))["handrail_viewers",] == 0
 
 
+@pytest.mark.slow
 async def test_journals_are_counted_as_they_grow(manager: Manager, tmp_path: Path) -> None:
     cli = SimulatedCLI([ASKING], directory=tmp_path)
     metrics = Metrics()

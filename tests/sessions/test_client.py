@@ -144,6 +144,7 @@ async def test_query_stays_until_background_tasks_are_done(play: Any) -> None:
     assert [frame.result for frame in frames if isinstance(frame, Result)] == ["started it", "it is done"]
 
 
+@pytest.mark.slow
 async def test_query_yields_everything_before_it_says_that_the_cli_died(play: Any) -> None:
     _, options = play(sim.turn("one", "two", sim.exit(3)))
     seen: list[str] = []
@@ -266,6 +267,7 @@ async def test_a_message_the_cli_drops_is_an_error_not_a_hang(play: Any) -> None
 # ---------------------------------------------------------------- asks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "body"),
     [
@@ -323,6 +325,7 @@ def _knot() -> dict[str, Any]:
     return knot
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
@@ -509,6 +512,7 @@ async def test_a_doubled_answer_is_harmless(play: Any) -> None:
         assert (await client.run("hi")).ok
 
 
+@pytest.mark.slow
 async def test_a_cancelled_call_withdraws_its_request_except_from_the_version_it_kills(
     play: Any, tmp_path: Path
 ) -> None:
@@ -553,6 +557,7 @@ async def test_control_answers_at_once_with_20000_unread_frames(play: Any) -> No
     assert sum([isinstance(frame, StreamEvent) async for frame in unread]) == 20_000
 
 
+@pytest.mark.slow
 async def test_unread_frames_beyond_the_budget_are_all_still_there(play: Any) -> None:
     frame = {"type": "tool_progress", "elapsed_time_seconds": "$index", "padding": "x" * 500}
     _, options = play(sim.turn(sim.flood(3000, frame)))
@@ -564,6 +569,7 @@ async def test_unread_frames_beyond_the_budget_are_all_still_there(play: Any) ->
     assert numbers == list(range(3000))
 
 
+@pytest.mark.slow
 async def test_servers_of_type_sdk_run_in_this_process(play: Any) -> None:
     from mcp.server.mcpserver import MCPServer
 

@@ -92,6 +92,7 @@ async def open_ask(client: Client, number: int = 1) -> Ask:
 # ---------------------------------------------------------------- people
 
 
+@pytest.mark.slow
 async def test_an_ask_that_the_callback_leaves_open_is_answered_by_decide(play: Any) -> None:
     cli, options = play(sim.turn(sim.ask("Bash", MAKE, request_id="r1")))
     async with connect(options, on_ask=leave_open) as client:
@@ -642,6 +643,7 @@ async def test_a_rule_that_cannot_be_taken_over_holds_up_no_answer(play: Any, di
     assert bodies(cli)["r1"]["behavior"] == "allow"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [Allow(5), Allow(None, 5), Answers(None)])  # type: ignore[arg-type]
 async def test_a_malformed_answer_of_a_callback_is_an_error_and_no_silence(play: Any, answer: Any) -> None:
     async def on_ask(ask: Ask) -> Any:
@@ -760,6 +762,7 @@ def plan_call(plan: str, tool_use_id: str) -> dict[str, Any]:
     return {"type": "assistant", "message": message, "session_id": "$session", "uuid": "$uuid"}
 
 
+@pytest.mark.slow
 async def test_a_plan_that_the_ask_lacks_is_taken_from_the_call(play: Any) -> None:
     cli, options = play(
         sim.turn(
@@ -931,6 +934,7 @@ async def test_entering_plan_mode_unasked_is_shown_and_taken_back_with_one_answe
     assert {"subtype": "set_permission_mode", "mode": "default"} in modes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [False, True])
 async def test_plan_mode_that_is_left_or_was_asked_for_is_not_asked_about(play: Any, asked: bool) -> None:
     changes: list[AskChange] = []

@@ -314,6 +314,7 @@ async def queued_session(manager: Manager) -> Session:
     return await eventually(find)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 async def test_a_second_session_waits_until_the_first_has_ended(workshop: Workshop) -> None:
     options = workshop.cli(sim.loop_turns("You said $text."))
     async with workshop.manager(limits=ONE) as manager:
@@ -331,6 +332,7 @@ async def test_a_second_session_waits_until_the_first_has_ended(workshop: Worksh
         assert notes == ["as many sessions run as may: this one waits for its turn"]
 
 
+@pytest.mark.slow
 async def test_a_session_that_waits_can_be_stopped_and_then_never_starts(workshop: Workshop) -> None:
     options = workshop.cli(sim.loop_turns("x"))
     async with workshop.manager(limits=ONE) as manager:
@@ -444,6 +446,7 @@ async def test_a_message_that_comes_while_the_cli_is_started_is_sent_once(worksh
         assert sorted(got) == ["a", "b", "c", "one"]
 
 
+@pytest.mark.slow
 async def test_a_message_to_a_session_that_waits_for_its_turn_waits_with_it(workshop: Workshop) -> None:
     options = workshop.cli(sim.loop_turns("You said $text."))
     async with workshop.manager(limits=ONE) as manager:

@@ -300,6 +300,7 @@ async def test_a_policy_decides_and_the_journal_says_which_part_of_it(manager: M
     assert (closed.outcome, closed.surface) == ("decided", "policy")
 
 
+@pytest.mark.slow
 async def test_an_ask_is_lost_with_its_process_and_can_be_answered_by_resuming(manager: Manager, play: Any) -> None:
     session = await manager.start(play(sim.loop_turns(ASKING, "done")))
     await session.send("go")

@@ -255,6 +255,7 @@ async def test_a_reader_that_stops_reading_its_socket_costs_the_owner_nothing(
 # ------------------------------------------------------------ many, malformed, foreign
 
 
+@pytest.mark.slow
 async def test_fifty_links_at_once(server: OwnerServer, sessions: Sessions) -> None:
     async def use(number: int) -> list[int]:
         async with await OwnerLink.open(server.address) as link:
@@ -521,6 +522,7 @@ async def test_a_fork_of_the_owner_does_not_pass_for_it(owner: tuple[subprocess.
         await link.close()
 
 
+@pytest.mark.slow
 async def test_an_owner_that_is_stopped_does_not_keep_anybody_waiting(
     owner: tuple[subprocess.Popen[str], str],
 ) -> None:

@@ -111,6 +111,7 @@ async def test_a_reader_goes_on_when_another_process_takes_the_session(
     await follower.leave()
 
 
+@pytest.mark.slow
 async def test_a_reader_that_followed_here_follows_elsewhere(
     manager: Manager, other: Manager, options: Options
 ) -> None:
@@ -146,6 +147,7 @@ async def test_a_reader_of_what_nobody_owns_ends_with_its_manager(places: Places
     await asyncio.wait_for(follower.task, PATIENCE)
 
 
+@pytest.mark.slow
 async def test_what_runs_used_can_be_asked_for(manager: Manager, options: Options) -> None:
     session = await manager.start(options)
     ends = [await session.run("one"), await session.run("two")]

@@ -82,6 +82,7 @@ def trees() -> Iterator[list[Tree]]:
         tree.end()
 
 
+@pytest.mark.slow
 async def test_a_whole_tree_is_ended_wherever_its_processes_have_moved(trees: list[Tree]) -> None:
     trees.append(tree := Tree(TREE, "stay"))
     pids = tree.read_pids()
@@ -90,6 +91,7 @@ async def test_a_whole_tree_is_ended_wherever_its_processes_have_moved(trees: li
     assert not any(map(is_alive, pids))
 
 
+@pytest.mark.slow
 async def test_what_an_exited_cli_left_is_ended(trees: list[Tree]) -> None:
     trees.append(tree := Tree(TREE, "leave"))
     leader, child, orphan, _ = tree.read_pids()
@@ -98,6 +100,7 @@ async def test_what_an_exited_cli_left_is_ended(trees: list[Tree]) -> None:
     assert not any(map(is_alive, (leader, child, orphan)))
 
 
+@pytest.mark.slow
 async def test_what_ignores_sigterm_is_killed(trees: list[Tree]) -> None:
     trees.append(tree := Tree(f"import signal; signal.signal(15, signal.SIG_IGN); print(0, flush=True); {SLEEP}"))
     assert tree.process.stdout is not None

@@ -287,6 +287,7 @@ async def test_a_message_that_comes_while_the_cli_starts_is_sent_once(
     assert await message_states(manager, session) == ["answered"] * 3
 
 
+@pytest.mark.slow
 async def test_a_message_to_a_session_that_waits_for_its_turn_is_kept(places: Places, play: Any) -> None:
     async with Manager.local(places, limits=Limits(concurrent_sessions=1)) as manager, asyncio.timeout(SOON):
         running = await manager.start(play(sim.loop_turns("x")).options)
@@ -364,6 +365,7 @@ async def test_a_session_that_is_restarted_by_itself_keeps_the_hooks_of_its_prog
 # ---------------------------------------------------------------- decisions
 
 
+@pytest.mark.slow
 async def test_a_decision_that_takes_long_to_store_is_still_sent(
     manager: Manager, play: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,6 +403,7 @@ async def test_an_answer_to_a_lost_ask_from_elsewhere_names_what_was_shown(manag
     assert [row.state for row in await session.asks(())] == ["lost"]
 
 
+@pytest.mark.slow
 async def test_an_answer_to_a_lost_ask_and_what_claude_is_told_are_stored_together(
     manager: Manager, play: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -570,6 +573,7 @@ async def test_many_who_look_at_once_share_one_connection(
 # ---------------------------------------------------------------- the conversation that the CLI keeps
 
 
+@pytest.mark.slow
 async def test_a_fork_that_was_stopped_before_its_first_message_is_still_a_fork(manager: Manager, play: Any) -> None:
     echo = play(sim.loop_turns("x"))
     parent = await manager.start(echo.options)

@@ -339,6 +339,7 @@ async def test_force_says_where_the_branch_was(project: Path) -> None:
     assert git(project, "cat-file", "-t", tip) == "commit"
 
 
+@pytest.mark.slow
 async def test_a_directory_that_is_gone_already(project: Path) -> None:
     made = await create_worktree(str(project), name="a")
     shutil.rmtree(made.path)

@@ -61,6 +61,7 @@ async def test_a_host_that_lost_its_journal_is_found_out_though_it_went_on(tmp_p
             assert await numbers(hub, "aside") == list(range(1, 8))
 
 
+@pytest.mark.slow
 async def test_rows_that_a_restored_host_never_had_leave_the_copy(tmp_path: Path) -> None:
     path, backup = tmp_path / "host.db", tmp_path / "backup.db"
     async with opened(tmp_path / "hub.db") as hub:
@@ -107,6 +108,7 @@ async def test_a_restored_hub_goes_on_where_its_copies_stand(tmp_path: Path) -> 
 # ------------------------------------------------------------ older databases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dump", sorted(VERSIONS.glob("*.sql")), ids=lambda dump: f"version {dump.stem}")
 async def test_what_an_older_database_has_is_copied_too(dump: Path, tmp_path: Path) -> None:
     path = tmp_path / "handrail.db"

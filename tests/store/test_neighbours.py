@@ -25,6 +25,7 @@ async def nobody_looks() -> None:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 async def test_a_thread_looks_only_while_somebody_watches(tmp_path: Path) -> None:
     async with opened(tmp_path / "handrail.db", between_looks=0.01) as store:
         assert not lookers()

@@ -284,6 +284,7 @@ async def test_a_deletion_that_was_cut_short_is_finished_by_the_next_pruning(tmp
 # ------------------------------------------------------------ artefacts, checking, figures
 
 
+@pytest.mark.slow
 async def test_a_large_body_is_kept_once(tmp_path: Path) -> None:
     path = tmp_path / "handrail.db"
     large = os.urandom(100_000).hex().encode()

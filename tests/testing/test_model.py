@@ -662,6 +662,7 @@ def test_a_client_may_ask_before_it_sends_a_large_body():
             assert peer.recv(1000).startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.slow
 def test_a_turn_costs_little():
     with serving(Reply("x", times=200)) as (_, client):
         started = time.process_time()

@@ -670,6 +670,7 @@ async def test_nothing_at_all_may_be_answered(make: Make) -> None:
         assert [frame["response"]["request_id"] for frame in await process.rest()] == ["i"]
 
 
+@pytest.mark.slow
 async def test_answers_can_be_late(make: Make) -> None:
     answers = {
         "set_model": Answer.late(lines=2),
@@ -713,6 +714,7 @@ async def test_placeholders_are_filled_in(make: Make) -> None:
         }
 
 
+@pytest.mark.slow
 async def test_raw_bytes_are_written_piece_by_piece(make: Make) -> None:
     pieces = [b'{"type":', b'"x"}\n', b"\xff\x00garbage\n", b"no newline"]
     for pause in (0.05, 0.2, 1.0, 5.0):  # on a busy machine pieces that are near each other arrive together
@@ -745,6 +747,7 @@ async def test_a_flood_arrives_in_order_and_requests_are_answered_meanwhile(make
     assert [frame["index"] for frame in frames if "index" in frame] == list(range(20_000))
 
 
+@pytest.mark.slow
 async def test_a_blast_is_fast(make: Make, tmp_path: Path) -> None:
     line = json.dumps({"type": "stream_event", "text": "x" * 300}).encode() + b"\n"
     (tmp_path / "data").write_bytes(line * 10_000)
@@ -761,6 +764,7 @@ async def test_a_blast_is_fast(make: Make, tmp_path: Path) -> None:
     assert count / (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime) > 100_000
 
 
+@pytest.mark.slow
 async def test_a_blast_can_be_paced(make: Make) -> None:
     async with started(make(sim.blast(b"{}\n" * 20, lines_per_second=100), sim.exit())) as process:
         await process.next()
@@ -827,6 +831,7 @@ async def test_silence_can_read_and_can_end(make: Make) -> None:
         await process.response_to("i")
 
 
+@pytest.mark.slow
 async def test_sigterm_and_end_of_input_can_be_ignored(make: Make) -> None:
     cli = make(
         sim.ignore_sigterm(), sim.ignore_eof(), sim.send({"type": "ready"}), sim.sleep(0.2), sim.send({"type": "on"})

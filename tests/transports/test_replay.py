@@ -371,6 +371,7 @@ def recorded(path: Path, direction: str) -> list[Any]:
     return [row["raw"] for row in rows if row["dir"] == direction and not row.get("meta")]
 
 
+@pytest.mark.slow
 async def test_real_transcripts_play_to_the_end(subtests: pytest.Subtests) -> None:
     for path in sorted(TRANSCRIPTS.glob("*/*.jsonl")):
         with subtests.test(f"{path.parent.name}/{path.stem}"):

@@ -71,6 +71,7 @@ async def test_an_exit_is_noticed_though_a_grandchild_holds_the_pipes(run: MakeT
     assert not is_alive(grandchild)
 
 
+@pytest.mark.slow
 async def test_a_grandchild_that_never_stops_talking_does_not_delay_the_end(run: MakeTransport) -> None:
     recorder = await start(
         run("""
@@ -83,6 +84,7 @@ os._exit(3)
     assert await recorder.until_lost() == 3
 
 
+@pytest.mark.slow
 async def test_a_process_that_closes_its_output_and_stays_is_reported_without_exit_code(
     run: MakeTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ def program(directory: Path, script: str) -> list[str]:
     return [str(path)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "version"),
     [

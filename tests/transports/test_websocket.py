@@ -191,6 +191,7 @@ async def test_another_process_ends_the_conversation_and_may_dial_again() -> Non
             await line.client.run("who is there?")
 
 
+@pytest.mark.slow
 async def test_a_cli_that_posts() -> None:
     async with on_the_line(posts=True, on_ask=_allow) as line:
         assert (await line.client.run("hello")).result == "hello"

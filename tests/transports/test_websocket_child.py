@@ -61,6 +61,7 @@ async def test_other_ways_to_dial(cli_path: str, how: dict[str, Any]) -> None:
         assert (await client.run("ask ls")).result == "done"
 
 
+@pytest.mark.slow
 async def test_a_version_that_refuses_is_not_started(cli_path: str) -> None:
     wanted = options(cli_path, env={"PLAYED_VERSION": "2.1.121 (Claude Code)"})
     with pytest.raises(DialRefused, match=r"2\.1\.121"):

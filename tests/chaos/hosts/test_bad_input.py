@@ -109,6 +109,7 @@ async def test_a_host_cannot_speak_for_a_session_that_rests(served: ServedHub, t
     assert "forged" not in str(seen).lower()
 
 
+@pytest.mark.slow
 async def test_a_host_cannot_speak_for_a_session_of_another(served: ServedHub, tmp_path: Path) -> None:
     async with fake_host(served, tmp_path, "honest") as honest, honest.connected() as its_link:
         session_id = await honest.session()
@@ -245,6 +246,7 @@ async def works(host: FakeHost) -> None:
         assert (await link.copy(session_id)).last_seq == 3
 
 
+@pytest.mark.slow
 async def test_a_delta_that_is_none_holds_nothing_up(served: ServedHub, tmp_path: Path) -> None:
     async with fake_host(served, tmp_path) as host, host.connected() as link:
         session_id = await host.session()
@@ -257,6 +259,7 @@ async def test_a_delta_that_is_none_holds_nothing_up(served: ServedHub, tmp_path
         assert (await link.copy(session_id, have)).last_seq == 6
 
 
+@pytest.mark.slow
 async def test_a_clock_that_is_wrong_is_said(served: ServedHub, tmp_path: Path) -> None:
     async with fake_host(served, tmp_path) as host, served.client() as client:
         for skew, words in ((-7200.0, "2 hours behind"), (90_000.0, "1 day ahead of"), (5.0, "")):

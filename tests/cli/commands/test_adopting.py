@@ -41,6 +41,7 @@ def test_they_are_listed(kept: Home) -> None:
     assert (data["cli_session_id"], data["cwd"]) == (ID, str(kept.project))
 
 
+@pytest.mark.slow
 def test_one_is_taken_over_with_its_history(kept: Home) -> None:
     done = kept.run("adopt", f"claude --resume {ID}")
     assert done.returncode == 0, done.stderr

@@ -47,6 +47,7 @@ def test_every_section_is_in_the_help(home: Home) -> None:
         assert re.search(rf"^  {entry.name} +\S", shown, re.M)
 
 
+@pytest.mark.slow
 def test_help_needs_nothing_slow() -> None:
     check = (
         "import sys\nfrom typer.testing import CliRunner\nfrom handrail.cli.app import app\n"

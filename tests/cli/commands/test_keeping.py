@@ -20,6 +20,7 @@ def ids(home: Home) -> list[str]:
     return [row["id"] for row in home.json("ls", "--all")]
 
 
+@pytest.mark.slow
 def test_a_session_gets_another_title(past: Past) -> None:
     home, session_id = past
     assert home.run("rename", session_id, "  the login test ").returncode == 0
@@ -94,6 +95,7 @@ def test_a_worktree_goes_only_if_nothing_is_lost(home: Home, monkeypatch: pytest
 # ---------------------------------------------------------------- backup and prune
 
 
+@pytest.mark.slow
 def test_a_backup_brings_everything_back(past: Past, tmp_path: Path) -> None:
     home, session_id = past
     copy = tmp_path / "copy.db"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def test_a_code_is_new_each_time_and_has_a_link() -> None:
     assert Pairing(CODE).link("my_bot") == f"https://t.me/my_bot?start={CODE}"
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300), st.text(max_size=300), st.text())
 def test_any_name_can_be_shown(first: str, last: str, text: str) -> None:
     tried = Pairing(CODE).look_at(update(text, first_name=first, last_name=last, username="ann"))

@@ -87,6 +87,7 @@ async def around(tmp_path: Path) -> AsyncIterator[Around]:
         yield Around(Machine(tmp_path / "machine"), server, served)
 
 
+@pytest.mark.slow
 async def test_it_is_on_once_it_is_set_up_and_off_when_that_is_said(around: Around) -> None:
     async with around.serving():
         around.set_up(ANN)

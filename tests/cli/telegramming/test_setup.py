@@ -122,6 +122,7 @@ async def test_a_token_of_the_environment_is_not_written(tmp_path: Path) -> None
     assert find_token(machine.places, machine.config.telegram, {}) is None
 
 
+@pytest.mark.slow
 async def test_nobody_comes(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     async with TelegramServer() as server:
@@ -162,6 +163,7 @@ async def test_a_bot_of_another_program_is_left_to_it(tmp_path: Path) -> None:
             await machine.setup(server, Prepared(server.token))
 
 
+@pytest.mark.slow
 async def test_a_process_that_does_not_let_go_of_the_bot_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

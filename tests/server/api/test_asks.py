@@ -24,6 +24,7 @@ async def asked(served: ServedHub) -> tuple[str, AskRow]:
     return f"/api/asks/{session.id}/{row.id}", row
 
 
+@pytest.mark.slow
 async def test_of_many_answers_one_counts(served: ServedHub) -> None:
     path, ask = await asked(served)
     async with served.client("approver") as client:

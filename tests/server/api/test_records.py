@@ -73,6 +73,7 @@ async def test_a_reference_is_looked_up_as_a_manager_does(served: ServedHub) -> 
         assert code(await client.get("/api/records/find", params={"reference": "ab"})) == (404, "session_not_found")
 
 
+@pytest.mark.slow
 async def test_asks_runs_and_usage(served: ServedHub) -> None:
     session = await served.session()
     await session.send("Clean up.")

@@ -41,6 +41,7 @@ def code(response: httpx2.Response) -> tuple[int, str]:
     return response.status_code, told["code"]
 
 
+@pytest.mark.slow
 async def test_a_session_lives_over_the_api(served: ServedHub) -> None:
     async with served.client() as client:
         session = await started(served, client, title="the build", model="opus")
@@ -72,6 +73,7 @@ async def test_a_session_lives_over_the_api(served: ServedHub) -> None:
         assert code(await client.get(path)) == (404, "session_not_found")
 
 
+@pytest.mark.slow
 async def test_sessions_are_listed_page_by_page(served: ServedHub) -> None:
     async with served.client() as client:
         ids = [(await started(served, client, prompt="", title=f"number {index}"))["id"] for index in range(3)]

@@ -87,6 +87,7 @@ def test_one_cannot_act_for_two() -> None:
         acting(OWNER, asking(ANN, "Bob; surface=telegram; role=owner"))
 
 
+@pytest.mark.slow
 async def test_an_answer_is_theirs_and_the_audit_log_names_both(served: ServedHub) -> None:
     session = await served.session()
     await session.send("Clean up.")

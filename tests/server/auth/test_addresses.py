@@ -16,6 +16,7 @@ ADDRESSES = st.ip_addresses()
 PORTS = st.integers(1, 65535)
 
 
+@pytest.mark.slow
 @given(NAMES, PORTS, st.booleans(), st.booleans())
 def test_a_name_is_the_same_in_every_spelling(name: str, port: int, dot: bool, upper: bool) -> None:
     spelt = (name.upper() if upper else name) + ("." if dot else "")
@@ -39,6 +40,7 @@ def test_an_origin_that_is_written_can_be_read(scheme: str, name: str, port: int
     assert (":" + str(port) in str(origin)[6:]) == (port != DEFAULT_PORTS[scheme] or f":{port}" in name)
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_is_a_host_that_can_be_written_again_or_none(text: str) -> None:
     host = parse_host(text, default_port=80)

@@ -266,6 +266,7 @@ VALUES = st.one_of(st.sampled_from(PLAUSIBLE).map(str.encode), st.binary(max_siz
 OURS = {"127.0.0.1:4280", "localhost:4280", "[::1]:4280", "handrail.localhost:4280", "hub.example.org"}
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     st.lists(st.tuples(NAMES, VALUES), max_size=6),

@@ -165,6 +165,7 @@ async def test_even_what_goes_wrong_carries_the_safe_headers(served: ServedHub) 
             assert "default-src 'none'" in answer.headers["content-security-policy"], path
 
 
+@pytest.mark.slow
 async def test_everything_but_the_page_needs_a_token(served: ServedHub) -> None:
     async with served.client(None, origin=served.url) as nobody:
         from handrail.server.routes import ROUTES

@@ -158,6 +158,7 @@ async def test_a_token_that_is_revoked_while_it_is_looked_up_opens_nothing(tmp_p
         assert await tokens.find(secret) is None
 
 
+@pytest.mark.slow
 async def test_listeners_are_told_when_a_token_expires_that_is_in_use(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
         tokens = Tokens(store)
@@ -169,6 +170,7 @@ async def test_listeners_are_told_when_a_token_expires_that_is_in_use(tmp_path: 
         assert await tokens.find(secret) is None
 
 
+@pytest.mark.slow
 async def test_a_clock_that_went_slower_than_the_loops_ends_no_token_early(tmp_path: Path) -> None:
     clock = Clock()
     async with opened(tmp_path) as store:

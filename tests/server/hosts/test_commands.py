@@ -75,6 +75,7 @@ async def test_a_command_is_sent_again_on_the_next_link(served: ServedHub, host:
         await interrupting
 
 
+@pytest.mark.slow
 async def test_a_host_that_is_away_is_said_to_be(
     served: ServedHub, host: FakeHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,6 +283,7 @@ async def test_calls_to_programs_are_made_once(served: ServedHub, host: FakeHost
     assert called == [(host.id, "c1")]
 
 
+@pytest.mark.slow
 async def test_a_removed_hosts_sessions_can_come_back_with_another(
     served: ServedHub, host: FakeHost, tmp_path: Path
 ) -> None:

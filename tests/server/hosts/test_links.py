@@ -128,6 +128,7 @@ async def test_a_link_that_is_dead_makes_room_for_another_process(
             first.socket.transport.abort()
 
 
+@pytest.mark.slow
 async def test_a_host_that_does_not_answer_is_away(
     served: ServedHub, host: FakeHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:

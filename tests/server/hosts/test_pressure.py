@@ -102,6 +102,7 @@ async def test_a_link_begins_when_what_came_over_the_last_one_is_stored(
         assert (await link.offer())[session_id].last_seq == 3  # otherwise it would come, and be shown, once more
 
 
+@pytest.mark.slow
 async def test_a_flood_of_one_session_stalls_no_other(
     served: ServedHub, host: FakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +224,7 @@ async def test_rows_that_are_not_what_they_say_end_the_link(served: ServedHub, h
         await link.copy(session_id)
 
 
+@pytest.mark.slow
 async def test_a_hub_that_restarts_finds_its_hosts_sessions_as_they_were(tmp_path: Path) -> None:
     async with served_hub(tmp_path / "hub") as served, fake_host(served, tmp_path) as host:
         async with host.connected() as link:
@@ -244,6 +246,7 @@ async def test_a_hub_that_restarts_finds_its_hosts_sessions_as_they_were(tmp_pat
                 assert (await client.get("/api/hosts/build-box")).json()["state"] == "connected"
 
 
+@pytest.mark.slow
 async def test_many_sockets_without_a_key_cost_nothing(served: ServedHub, host: FakeHost) -> None:
     async def knock(number: int) -> int:
         with pytest.raises(InvalidStatus) as refused:

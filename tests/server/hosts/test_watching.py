@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from handrail.events.model import Delta, Started, Text
@@ -83,6 +84,7 @@ async def test_a_host_is_told_again_what_is_watched(served: ServedHub, host: Fak
         await told(socket, "view", lambda message: message["state"].get("host_state") == "away")
 
 
+@pytest.mark.slow
 async def test_the_list_shows_hosts_that_come_and_go(served: ServedHub, host: FakeHost) -> None:
     async with host.connected() as link:
         session_id = await host.session()

@@ -100,6 +100,7 @@ async def test_an_edit_elsewhere_is_described_without_a_diff(served: ServedHub) 
         assert '"hunks":[{' not in str(row.body)
 
 
+@pytest.mark.slow
 async def test_policy_binds_a_cli_that_dials_in(served: ServedHub) -> None:
     async with dialled_in(served) as (cli, _):
         initialize = cli.received[0]["request"]
@@ -207,6 +208,7 @@ async def test_a_new_token_takes_the_place_of_the_old_one(served: ServedHub) -> 
         assert any("revoked" in text for text in await warnings(session))
 
 
+@pytest.mark.slow
 async def test_strangers_are_turned_away(served: ServedHub, caplog: pytest.LogCaptureFixture) -> None:
     made, other = await expected(served), await expected(served)
     for token, code in ((None, 403), ("nonsense", 401), (served.tokens["owner"] + "x", 401)):
@@ -280,6 +282,7 @@ async def test_a_deleted_session_has_no_seat(served: ServedHub) -> None:
         assert await cli.closed() == STOP
 
 
+@pytest.mark.slow
 async def test_posts(served: ServedHub) -> None:
     made = await expected(served, transport="hybrid")
     assert made["environment"]
@@ -294,6 +297,7 @@ async def test_posts(served: ServedHub) -> None:
         assert await away.post([]) in (200, 503)
 
 
+@pytest.mark.slow
 async def test_a_large_message_is_taken(served: ServedHub) -> None:
     async with dialled_in(served) as (cli, session):
         await cli.say_text("x" * 3_000_000)

@@ -81,6 +81,7 @@ async def test_whoever_comes_back_gets_what_they_missed_and_nothing_twice(served
         assert client.seqs(session) == list(range(before + 1, last + 1))
 
 
+@pytest.mark.slow
 async def test_an_ask_has_its_card_and_says_who_answered(served: Served) -> None:
     session = await served.start(sim.turn(sim.tool("Bash", {"command": "rm -r build"}), "Done."))
     async with Client.connected(served.url) as client:
@@ -127,6 +128,7 @@ async def test_what_a_subagent_does_is_inside_its_row(served: Served) -> None:
         assert state["running"] == [{"key": "1", "title": "explore"}, {"key": "4", "title": "Read x"}]
 
 
+@pytest.mark.slow
 async def test_a_viewer_that_does_not_acknowledge_is_told_no_more_until_it_does(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +214,7 @@ async def test_a_session_that_is_deleted_is_gone(served: Served) -> None:
         assert client.of("problem")[0]["code"] == "session_not_found"
 
 
+@pytest.mark.slow
 async def test_a_title_and_an_owner_that_change_without_an_event_are_told(served: Served) -> None:
     session = await served.start(sim.loop_turns())
     await session.run("go")

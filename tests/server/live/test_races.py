@@ -61,6 +61,7 @@ async def told(channel: Channel, following: Any, *, up_to: int) -> list[int]:
     return seqs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("after", "expected"), [(5, [6]), (4, [5, 6]), (3, [4, 5, 6]), (500, [6])])
 async def test_who_has_read_further_than_the_channel_is_told_nothing_twice(
     served: Served, after: int, expected: list[int]

@@ -183,6 +183,7 @@ async def test_a_seat_is_free_again_when_a_block_fails(directory: Path) -> None:
         pass
 
 
+@pytest.mark.slow
 async def test_a_process_gives_its_seat_to_another(directory: Path, holder: Callable[[int], Holder]) -> None:
     other = holder(1)
     assert await other.says() == "seated"
@@ -197,6 +198,7 @@ async def test_a_process_gives_its_seat_to_another(directory: Path, holder: Call
         assert await late.says() == "seated"
 
 
+@pytest.mark.slow
 async def test_a_killed_process_leaves_its_seat_and_its_place(directory: Path, holder: Callable[[int], Holder]) -> None:
     seated, queued = holder(1), None
     assert await seated.says() == "seated"
@@ -210,6 +212,7 @@ async def test_a_killed_process_leaves_its_seat_and_its_place(directory: Path, h
         await asyncio.wait_for(guest.seated.wait(), 30)
 
 
+@pytest.mark.slow
 async def test_a_crowd_never_takes_more_seats_than_there_are(directory: Path) -> None:
     admission = Admission(3, directory=directory)
     inside, most = 0, 0

@@ -280,6 +280,7 @@ async def test_a_name_and_a_password_in_the_address(server: Server) -> None:
     assert headers["authorization"] == "Basic YWxAaWNlOnMzY3JldA=="
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["HTTP/1.1 503 Busy\r\n\r\n", "HTTP/1.1 429 Slow\r\n\r\n", "", "what?\r\n", None])
 async def test_what_may_be_better_in_a_moment_is_tried_again(trouble: str | None) -> None:
     pauses: list[float] = []

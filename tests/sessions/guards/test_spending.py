@@ -334,6 +334,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_another_process_raises_the_limit(ledger: Ledger, tmp_path: Path) -> None:
     ledger.now, ledger.spent = time.time(), 11.0
     async with day_purse(ledger, tmp_path) as purse:

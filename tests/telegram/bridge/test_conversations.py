@@ -18,6 +18,7 @@ slow = pytest.mark.slow
 """Many of them would take long together; the first ones tell whether anything works."""
 
 
+@pytest.mark.slow
 async def test_a_message_starts_a_session_in_the_project_and_its_answer_is_a_reply(echo: World) -> None:
     sent = await echo.say("hello")
     answer = await echo.hears("You said hello.")
@@ -57,6 +58,7 @@ async def test_what_happened_is_recorded_as_done_by_the_person(echo: World) -> N
     assert (prompt.by, prompt.surface) == ("Ann", "telegram")
 
 
+@pytest.mark.slow
 async def test_an_ask_comes_with_buttons_and_sound_and_is_answered_with_one(tmp_path: Path) -> None:
     async with world(tmp_path, *ASKS) as here, here.bridged():
         await here.say("clean up")

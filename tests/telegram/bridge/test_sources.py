@@ -59,6 +59,7 @@ async def test_a_lease_of_another_process_names_it_and_ends_with_it(tmp_path: Pa
         pass
 
 
+@pytest.mark.slow
 async def test_who_is_told_that_another_one_asks_gives_way_and_says_so(tmp_path: Path) -> None:
     troubles: list[str] = []
     kept: list[bytes] = []

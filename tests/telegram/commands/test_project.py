@@ -21,6 +21,7 @@ slow = pytest.mark.slow
 GROUP, TOPIC = Place(-100), Place(-100, 7)
 
 
+@pytest.mark.slow
 async def test_chats_and_topics_are_bound_to_projects(tmp_path: Path) -> None:
     async with bench(tmp_path, projects={"Web": str(tmp_path / "projects" / "web")}) as it:
         web, api = it.project("web"), it.project("api")

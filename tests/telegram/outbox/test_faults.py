@@ -298,6 +298,7 @@ async def test_a_file_whose_bytes_are_gone_comes_again_as_its_text(state: Bridge
     assert (shown.text.text, shown.buttons) == ("The plan", BUTTONS)
 
 
+@pytest.mark.slow
 async def test_any_of_these_in_any_order_ends_with_what_is_wanted(state: BridgeState, bot: MemoryBot) -> None:
     troubles: list[BotError] = [
         FloodWait("Too Many Requests", 0.01),

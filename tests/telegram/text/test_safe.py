@@ -33,6 +33,7 @@ def test_right_to_left_is_kept_apart() -> None:
     assert isolated("echo שלום") == "\u2068echo שלום\u2069"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shorten", [line, path_line])
 @given(text=st.text(max_size=300), limit=st.integers(2, 60))
 @settings(max_examples=60, deadline=None)

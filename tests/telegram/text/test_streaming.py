@@ -64,6 +64,7 @@ def test_what_is_open_is_closed(source: str, text: str, expected: list[tuple[str
     assert (shown.text, looks(shown)) == (text, expected)
 
 
+@pytest.mark.slow
 def test_at_each_moment_no_mark_is_seen_as_text() -> None:
     for end in range(1, len(ANSWER)):
         shown = from_unfinished(ANSWER[:end])

@@ -85,6 +85,7 @@ async def test_a_slow_moment_gets_a_second_chance() -> None:
     assert seen[TWO.name] == Seen(True, "at last")
 
 
+@pytest.mark.slow
 async def test_it_ends_in_time_whatever_hangs() -> None:
     async def hangs(stage: Stage) -> None:
         await asyncio.Event().wait()
