@@ -8,11 +8,12 @@ import pytest
 
 from handrail.policy.answers.encoding import ANSWER_TYPES, encode_answer
 from handrail.policy.answers.plan import ApproveInFreshContext, ApprovePlan, OutlinePlan, RejectPlan, RevisePlan
+from handrail.policy.describing.outcomes import ANSWERS
 from handrail.protocol.asks import Allow, Answers, Deny, DialogResult, Elicited
 from handrail.server.api.asks import role_for as hub_role_for
 from handrail.server.roles import ROLES
 from handrail.server.showing import closed as on_page
-from handrail.telegram.asks.closing import ANSWERS, changes, verdict
+from handrail.telegram.asks.closing import changes, verdict
 from handrail.telegram.asks.toasts import role_for
 from handrail.telegram.model import RANKS
 

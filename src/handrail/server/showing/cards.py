@@ -11,15 +11,15 @@ from handrail.events.view import AskItem
 from handrail.policy.answers.encoding import encode_answer
 from handrail.policy.answers.plan_choices import plan_choices
 from handrail.policy.answers.plan_rules import proposed_rules
-from handrail.policy.describing.described_forms import form_of, questions_of
-from handrail.policy.describing.json_text import fields_of
+from handrail.policy.describing.hidden import hidden_in
 from handrail.policy.describing.suggestions import describe_suggestion
+from handrail.policy.describing.undescribed import undescribed
 from handrail.protocol import descriptions as d
 from handrail.protocol.asks import Ask
 from handrail.server.showing.closing import ENDED, closed, closed_row
 from handrail.server.showing.pieces import Pieces
 from handrail.server.showing.strings import exact, fields, line, words
-from handrail.server.showing.whats import hidden_in, what_of
+from handrail.server.showing.whats import what_of
 from handrail.sessions.ask_records import ask_of, plan_context_of
 from handrail.sessions.exporting.noise import is_any_hook
 from handrail.store.base import AskRow, SessionRow
@@ -61,7 +61,7 @@ class _Card:
         self._kind = kind
         self._pieces = pieces
         self._ask = _ask(self._record)
-        self._description = (self._ask.description if self._ask else None) or _undescribed(
+        self._description = (self._ask.description if self._ask else None) or undescribed(
             self._ask, self._record, kind, title
         )
 
@@ -178,37 +178,3 @@ def _ask(record: dict[str, Any]) -> Ask | None:
         return ask_of(record)
     except (msgspec.ValidationError, TypeError, KeyError):  # made by a newer Handrail: all of it is shown as it is
         return None
-
-
-def _undescribed(ask: Ask | None, record: dict[str, Any], kind: str, title: str) -> d.Description:
-    """An ask that was recorded without a description, or with one that this Handrail cannot read."""
-    if ask is None:
-        return d.Description(title=title, kind=kind, tool="", what=d.Call(tool=kind), fields=fields_of(record))
-    what, shown = _plain_what(ask)
-    given = ask.input if ask.kind != "elicitation" else ask.request
-    return d.Description(
-        title=title,
-        kind=kind,
-        tool=ask.tool_name,
-        what=what,
-        fields=fields_of(given, shown),
-        cwd=ask.cwd,
-        agent_id=ask.agent_id,
-        agent=ask.agent,
-        purpose=ask.message,
-    )
-
-
-def _plain_what(ask: Ask) -> tuple[d.What, set[str]]:
-    if ask.kind == "plan":
-        path = ask.input.get("planFilePath")
-        return d.PlanReview(plan=ask.plan or "", path=path if isinstance(path, str) else ""), {"plan", "planFilePath"}
-    if ask.kind == "question" and (questions := questions_of(ask.input)) is not None:
-        return questions, {"questions"}
-    if ask.kind == "elicitation":
-        form, shown = form_of(ask.request)
-        return form, shown
-    command = ask.input.get("command")
-    if ask.tool_name == "Bash" and isinstance(command, str):
-        return d.Command(text=command), {"command"}
-    return d.Call(tool=ask.tool_name or ask.kind), set()

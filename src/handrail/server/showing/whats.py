@@ -7,14 +7,13 @@ from typing import Any
 
 from handrail.policy.describing.diffs import unified_hunks
 from handrail.policy.describing.json_text import storable
-from handrail.policy.describing.visible import hidden_characters
 from handrail.protocol import descriptions as d
 from handrail.rendering.amounts import count
 from handrail.rendering.marks import exact_html, text_html
 from handrail.server.showing.pieces import Pieces
 from handrail.server.showing.strings import exact, fields, line, words
 
-__all__ = ["hidden_in", "what_of"]
+__all__ = ["what_of"]
 
 NO_PLAN = '<p class="quiet">(Claude Code sent no text of the plan)</p>'
 OUTCOMES = {
@@ -161,26 +160,3 @@ def _form_field(field: d.FormField, pieces: Pieces) -> dict[str, Any]:
         "several": field.several,
         "fields": fields(field.fields, pieces),
     }
-
-
-# ---------------------------------------------------------------- hidden characters
-
-
-def hidden_in(description: d.Description) -> int:
-    """How many characters of what would run are written out because they cannot be seen."""
-    return sum(map(hidden_characters, _exact_texts(description)))
-
-
-def _exact_texts(description: d.Description) -> Iterator[str]:
-    for field in description.fields:
-        yield field.name
-        yield field.value
-    match description.what:
-        case d.Command(text=text) | d.Fetch(url=text) | d.Form(url=text):
-            yield text
-        case d.Change(change=change):
-            yield change.path
-            yield from (line for hunk in change.hunks for line in hunk.lines)
-            if not change.hunks:
-                yield change.text or ""
-                yield from (text for each in change.replacements for text in (each.old, each.new))

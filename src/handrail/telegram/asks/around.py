@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from handrail.policy.describing.hidden import hidden_in
 from handrail.protocol import descriptions as d
 from handrail.rendering.amounts import count
 from handrail.sessions.exporting.noise import is_any_hook
 from handrail.telegram.asks.fitting import stacked
 from handrail.telegram.asks.reading import Asked
-from handrail.telegram.asks.what import hidden_in
 from handrail.telegram.asks.words import exact, in_short, line, words
 from handrail.telegram.text.rich import RichText, bold, code, plain
 

@@ -9,8 +9,7 @@ import msgspec
 
 from handrail.events.view import AskItem
 from handrail.policy.answers.plan import PlanContext
-from handrail.policy.describing.described_forms import form_of, questions_of
-from handrail.policy.describing.json_text import fields_of
+from handrail.policy.describing.undescribed import undescribed
 from handrail.protocol import descriptions as d
 from handrail.protocol.asks import Ask
 from handrail.sessions.ask_records import ask_of, plan_context_of
@@ -56,7 +55,7 @@ def read(item: AskItem) -> Asked:
     """The ask of an item, whatever that holds."""
     record = item.ask if isinstance(item.ask, dict) else {}
     ask = _ask(record)
-    description = (ask.description if ask is not None else None) or _undescribed(ask, record, item.kind, item.title)
+    description = (ask.description if ask is not None else None) or undescribed(ask, record, item.kind, item.title)
     return Asked(item, ask, description, _plan_context(record))
 
 
@@ -80,7 +79,7 @@ def item_of(row: AskRow) -> AskItem:
 
 def described_anew(ask: Ask, title: str) -> d.Description:
     """An ask whose input was changed here. Its files may be on another machine, so only what it says is shown."""
-    return _undescribed(ask, {}, ask.kind, title)
+    return undescribed(ask, {}, ask.kind, title)
 
 
 def _ask(record: dict[str, Any]) -> Ask | None:
@@ -95,34 +94,3 @@ def _plan_context(record: dict[str, Any]) -> PlanContext:
         return plan_context_of(record)
     except msgspec.ValidationError:
         return PlanContext()
-
-
-def _undescribed(ask: Ask | None, record: dict[str, Any], kind: str, title: str) -> d.Description:
-    if ask is None:
-        return d.Description(title=title, kind=kind, tool="", what=d.Call(tool=kind), fields=fields_of(record))
-    what, shown = _plain_what(ask)
-    return d.Description(
-        title=title,
-        kind=kind,
-        tool=ask.tool_name,
-        what=what,
-        fields=fields_of(ask.request if ask.kind == "elicitation" else ask.input, shown),
-        cwd=ask.cwd,
-        agent_id=ask.agent_id,
-        agent=ask.agent,
-        purpose=ask.message,
-    )
-
-
-def _plain_what(ask: Ask) -> tuple[d.What, set[str]]:
-    if ask.kind == "plan":
-        path = ask.input.get("planFilePath")
-        return d.PlanReview(plan=ask.plan or "", path=path if isinstance(path, str) else ""), {"plan", "planFilePath"}
-    if ask.kind == "question" and (questions := questions_of(ask.input)) is not None:
-        return questions, {"questions"}
-    if ask.kind == "elicitation":
-        return form_of(ask.request)
-    command = ask.input.get("command")
-    if ask.tool_name == "Bash" and isinstance(command, str):
-        return d.Command(text=command), {"command"}
-    return d.Call(tool=ask.tool_name or ask.kind), set()

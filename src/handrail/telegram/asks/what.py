@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from handrail.policy.describing.diffs import unified_hunks
-from handrail.policy.describing.visible import hidden_characters
 from handrail.protocol import descriptions as d
 from handrail.rendering.amounts import count
 from handrail.telegram.asks.fitting import stacked
@@ -13,7 +12,7 @@ from handrail.telegram.asks.reviewing import reviewed
 from handrail.telegram.asks.words import exact, line, words
 from handrail.telegram.text.rich import RichText, bold, code, italic, plain, pre
 
-__all__ = ["fields_shown", "form_field_shown", "hidden_in", "option_shown", "what_shown"]
+__all__ = ["fields_shown", "form_field_shown", "option_shown", "what_shown"]
 
 LONGEST_IN_A_ROW = 60
 NO_PLAN = "(Claude Code sent no text of the plan)"
@@ -150,26 +149,3 @@ def _field(field: d.InputField) -> RichText:
     if "\n" in value or len(value) > LONGEST_IN_A_ROW:
         return name + "\n" + pre(value, "json" if field.is_json else "")
     return name + " " + code(value)
-
-
-# ---------------------------------------------------------------- hidden characters
-
-
-def hidden_in(description: d.Description) -> int:
-    """How many characters of what would run are written out because they cannot be seen."""
-    return sum(map(hidden_characters, _exact_texts(description)))
-
-
-def _exact_texts(description: d.Description) -> Iterator[str]:
-    for field in description.fields:
-        yield field.name
-        yield field.value
-    match description.what:
-        case d.Command(text=text) | d.Fetch(url=text) | d.Form(url=text):
-            yield text
-        case d.Change(change=change):
-            yield change.path
-            yield from (line for hunk in change.hunks for line in hunk.lines)
-            if not change.hunks:
-                yield change.text or ""
-                yield from (text for each in change.replacements for text in (each.old, each.new))
