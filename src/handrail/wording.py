@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "listed"]
+__all__ = ["context", "did_you_mean", "listed", "tokens"]
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
@@ -22,3 +22,19 @@ def listed(names: Iterable[str]) -> str:
     """`a, b and c`."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def tokens(number: int) -> str:
+    """So many tokens, roughly."""
+    if number < 1000:
+        return str(number)
+    if number < 1_000_000:
+        return f"{number / 1000:.0f}k" if number >= 10_000 else f"{number / 1000:.1f}k"
+    return f"{number / 1_000_000:.1f}M"
+
+
+def context(used: int, window: int | None) -> str:
+    """How full the context is."""
+    if not window:
+        return f"context {tokens(used)} tokens"
+    return f"context {used / window:.0%} of {tokens(window)}"

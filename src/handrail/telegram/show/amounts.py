@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from handrail.rendering.amounts import count
+from handrail.wording import context, tokens
 
 __all__ = ["context", "cost", "count", "duration", "elapsed", "moment", "tokens", "waiting_time"]
 
@@ -52,22 +53,6 @@ def waiting_time(seconds: float) -> str:
 def cost(dollars: float) -> str:
     """What something cost."""
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
-
-
-def tokens(number: int) -> str:
-    """So many tokens, roughly."""
-    if number < 1000:
-        return str(number)
-    if number < 1_000_000:
-        return f"{number / 1000:.0f}k" if number >= 10_000 else f"{number / 1000:.1f}k"
-    return f"{number / 1_000_000:.1f}M"
-
-
-def context(used: int, window: int | None) -> str:
-    """How full the context is."""
-    if not window:
-        return f"context {tokens(used)} tokens"
-    return f"context {used / window:.0%} of {tokens(window)}"
 
 
 def moment(at: float, now: float) -> str:
