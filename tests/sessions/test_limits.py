@@ -23,7 +23,7 @@ from handrail.sessions.guards.restarts import RestartLimit
 from handrail.sessions.guards.watch import Limits
 from handrail.sessions.manager import Manager
 from handrail.sessions.session import Session
-from handrail.store.base import Batch, MessageRow
+from handrail.store.base import Batch, Lease, MessageRow
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
@@ -243,6 +243,24 @@ async def test_messages_that_come_just_as_a_session_ends_are_answered(workshop: 
         for number in range(25):
             assert (await session.run(str(number))).answer == f"You said {number}."
             await asyncio.sleep(0.04 + number % 5 * 0.01)  # about as long as it may be idle
+
+
+@pytest.mark.slow
+async def test_a_message_that_a_slow_disk_holds_up_keeps_the_session_from_ending(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with workshop.manager(limits=IDLE) as manager:
+        session = await manager.start(workshop.cli(sim.loop_turns("You said $text.")))
+        append = manager.store.append
+
+        async def slowly(lease: Lease, batch: Batch) -> None:
+            if any(message.state == "queued" for message in batch.messages):
+                await asyncio.sleep(0.3)  # three times as long as the session may be idle
+            await append(lease, batch)
+
+        monkeypatch.setattr(manager.store, "append", slowly)
+        assert (await session.run("one")).answer == "You said one."
+        assert [start.why for start in await manager.store.starts(session.id)] == ["new", "running"]
 
 
 # ---------------------------------------------------------------- budgets

@@ -252,7 +252,7 @@ class Engine:
     def failed(self, error: HandrailError) -> None:
         """The journal cannot be written any more: nothing may run that nobody could read about."""
         logger.error("session %s stops: its journal cannot be written: %s", self.session_id, error)
-        self._start_work(self.stop())
+        self._stop_soon()
 
     # ------------------------------------------------------------ what people do
 
@@ -438,7 +438,7 @@ class Engine:
         if sitting is None or self._stopping or self._succeeding:
             return
         if sitting.translator.fatal:
-            self._start_work(self.stop())
+            self._stop_soon()
         elif sitting.client.successor is not None and sitting.translator.run is None:
             if self._dialled_in is not None:
                 self._decline(sitting.client.successor)
@@ -488,15 +488,20 @@ class Engine:
         if self._guards.limits.on_stall == "interrupt":
             self._start_work(self.interrupt())
         elif self._guards.limits.on_stall == "stop":
-            self._start_work(self.stop())
+            self._stop_soon()
 
     def _idled(self, idle: Idle) -> None:
         """Nobody has used the session for long: its CLI ends, and a message starts it again just as it was."""
-        has_begun = self._beginning is None or self._beginning.done()
         can_come_back = self._dialled_in is None and not self.attachments
-        if has_begun and can_come_back and self._status in AT_REST and not self._early:
+        if can_come_back and self._is_at_rest():
             self.note(f"nothing went on for {duration(idle.seconds)}: Claude Code ends, and a message starts it again")
-            self._start_work(self.stop())
+            self._stop_soon()
+
+    def _is_at_rest(self) -> bool:
+        """Whether nothing is under way: no start, no run, no ask, no message that the CLI is to begin with."""
+        has_begun = self._beginning is None or self._beginning.done()
+        messages = len(self._early) + (self._sitting.outbox.busy if self._sitting is not None else 0)
+        return has_begun and not messages and self._status in AT_REST
 
     # ------------------------------------------------------------ status
 
@@ -522,6 +527,11 @@ class Engine:
         if self._dialled_in is not None and (self.died or self._dialled_in.parting == RETRY):
             return "waiting"
         return "failed" if self.died else "stopped"
+
+    def _stop_soon(self) -> None:
+        """Stop without waiting for it. From here on no message is taken that nothing would be left to send."""
+        self._stopping = True
+        self._start_work(self.stop())
 
     def _start_work(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)
