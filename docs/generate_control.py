@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin
 import msgspec
 
 from handrail.protocol import control
+from handrail.protocol.control import base
+from handrail.protocol.control.registry import structs
 
 AnyRequest: TypeAlias = control.Request[Any]
 
@@ -18,7 +20,7 @@ PAGE = Path(__file__).parent / "reference" / "control.md"
 INTRODUCTION = """\
 # Control requests
 
-<!-- Written by docs/generate_control.py: change handrail/protocol/control.py, then run that. -->
+<!-- Written by docs/generate_control.py: change handrail/protocol/control/, then run that. -->
 
 Beside the conversation, host and CLI ask things of each other: *control requests*, each with one answer. Every request
 is a struct in `handrail.protocol.control`; what `client.request` returns is the struct that belongs to it:
@@ -121,24 +123,19 @@ def hook_inputs() -> Iterator[str]:
 
 
 def hook_outputs() -> list[type[control.Payload]]:
-    return [cls for cls in public_structs() if tag_field(cls) == "hookEventName"]
+    return [cls for cls in structs(control.Payload) if tag_field(cls) == "hookEventName"]
 
 
 def inner_structs() -> list[type[control.Payload]]:
     """Every struct that has no place of its own above."""
     requests = [*control.HOST_REQUESTS.values(), *control.CLI_REQUESTS.values()]
-    bases = {control.Payload, control.Request, control.PermissionResult, control.HookInput}
+    bases = {control.PermissionResult, control.HookInput}
     shown = {*requests, *(reply for cls in requests for reply in replies(cls)), *control.HOOK_EVENTS.values()}
-    return [cls for cls in public_structs() if cls not in {*bases, *shown, *hook_outputs()}]
-
-
-def public_structs() -> list[type[control.Payload]]:
-    classes = [value for name, value in vars(control).items() if inspect.isclass(value) and not name.startswith("_")]
-    return [cls for cls in classes if issubclass(cls, control.Payload)]
+    return [cls for cls in structs(control.Payload) if cls not in {*bases, *shown, *hook_outputs()}]
 
 
 def words() -> Iterator[str]:
-    for name, value in vars(control).items():
+    for name, value in vars(base).items():
         if get_origin(value) is Literal and name != "Sender":
             yield f"- `{name}`: " + ", ".join(f"`{word}`" for word in get_args(value))
     yield ""

@@ -14,7 +14,8 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from bench.contenders import Tally
-from handrail.protocol.frames import ControlRequest, WireFrame
+from handrail.protocol.frames import ControlRequest
+from handrail.protocol.frames.wire import WireFrame
 
 READ_SIZE = 65536
 FLAGS = ("--output-format", "stream-json", "--input-format", "stream-json")

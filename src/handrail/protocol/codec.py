@@ -21,15 +21,8 @@ from typing import Any, overload
 import msgspec
 
 from handrail.protocol import lenient
-from handrail.protocol.frames import (
-    Frame,
-    Malformed,
-    System,
-    SystemEnvelope,
-    SystemFrame,
-    UnknownFrame,
-    WireFrame,
-)
+from handrail.protocol.frames import Frame, Malformed, System, UnknownFrame
+from handrail.protocol.frames.wire import SystemEnvelope, SystemFrame, WireFrame
 
 __all__ = ["DEFAULT_MAX_LINE", "Codec", "decode_line"]
 
