@@ -280,8 +280,16 @@ def test_the_sessions_guide_makes_worktrees(tmp_path: Path) -> None:
     assert "handrail/by-hand" in printed
 
 
+@pytest.mark.slow
+def test_the_sessions_guide_starts_a_session_once(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, [sim.loop_turns("Hello.")])
+    first, second = (machine.run(sections(GUIDE)["Starting once"]) for _ in range(2))
+    assert first == second
+    assert re.fullmatch(r"[0-9a-f]{32} True\n", first)
+
+
 def test_every_program_of_the_sessions_guide_is_run() -> None:
-    others = {"Asks, from anywhere", "Who owns a session", "Adopting", "Worktrees"}
+    others = {"Starting once", "Asks, from anywhere", "Who owns a session", "Adopting", "Worktrees"}
     assert set(sections(GUIDE)) == {*SAYS, *others}
 
 

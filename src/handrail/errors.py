@@ -23,12 +23,14 @@
     ├── SessionError               a session cannot be had, or not do this now
     │   ├── SessionNotFound        there is no such session
     │   ├── AmbiguousSession       the reference fits several sessions
+    │   ├── SessionExists          the id that was chosen for a new session is another one's
     │   ├── SessionBusy            another process owns it and cannot be reached
     │   ├── SessionNotLive         no CLI runs for it: resume it first
     │   └── SessionLimit           as many sessions run, or restarts happened, as are allowed
     ├── HostError                  a host cannot be had, or not do this now
     │   ├── HostNotFound           there is no such host
     │   ├── HostAway               it is not connected: what runs there goes on
+    │   │   └── OutcomeUnknown     it went away before it had said whether this was done
     │   └── HostRefused            its owner does not let the hub do this there
     ├── StoreError                 the journal cannot be written or read: the message says what to do
     │   ├── StoreUnavailable       the place is read-only, missing, on a network, or not ours
@@ -77,12 +79,14 @@ __all__ = [
     "LeaseHeld",
     "LocalProtocolError",
     "MessageDropped",
+    "OutcomeUnknown",
     "PolicyError",
     "ProcessError",
     "ProcessExited",
     "SelfApproval",
     "SessionBusy",
     "SessionError",
+    "SessionExists",
     "SessionLimit",
     "SessionNotFound",
     "SessionNotLive",
@@ -215,6 +219,10 @@ class AmbiguousSession(SessionError):
     """The reference fits several sessions; the message lists them."""
 
 
+class SessionExists(SessionError):
+    """The id that was chosen for a new session belongs to one that was not started by this request."""
+
+
 class SessionBusy(SessionError):
     """Another process owns the session and cannot be reached."""
 
@@ -237,6 +245,10 @@ class HostNotFound(HostError):
 
 class HostAway(HostError):
     """The host is not connected. What runs there goes on, and is told when it is back."""
+
+
+class OutcomeUnknown(HostAway):
+    """The host went away before it had said whether this was done. A start with the same id can be tried again."""
 
 
 class HostRefused(HostError):

@@ -6,7 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from handrail.testing import simulated as sim
 from handrail.testing.cli_cache import ClaudeCLI
@@ -142,3 +142,29 @@ async def test_a_revoked_token_is_said(hub: ServedHub, visit: Visit) -> None:
     # A new link leads back to where one was.
     await ada.page.goto(hub.hub.login_link().replace("/#", f"/s/{session.id}#"))
     await expect(ada.said.first).to_have_text("Hello.")
+
+
+async def test_a_start_whose_answer_is_lost_is_one_session(hub: ServedHub, visit: Visit) -> None:
+    """The hub does it, but nobody hears: the same wish once more is the same session, and another wish another one."""
+    ada = await visit(hub)
+    ada.expects("net::ERR_FAILED")
+
+    async def lose_the_answer(route: Route) -> None:
+        await route.fetch()
+        await route.abort()
+
+    await ada.page.route("**/api/sessions", lose_the_answer)
+    await ada.follow("/new")
+    await expect(ada.page.get_by_label("Directory", exact=True).last).not_to_have_value("")
+    await ada.page.get_by_label("Prompt").fill("Clean up")
+    start = ada.page.get_by_role("button", name="Start", exact=True)
+    await start.click()
+    await expect(ada("handrail-new-session")).to_contain_text("press Start again, and there will be one")
+    (first,) = await hub.manager.list()
+    await ada.page.unroute("**/api/sessions", lose_the_answer)
+    await start.click()
+    await expect(ada("handrail-session .session-title")).to_have_text("Clean up")
+    assert [row.id for row in await hub.manager.list()] == [first.id]
+    assert len(await hub.manager.store.messages(first.id)) == 1
+    await start_from_the_page(ada, "Clean up")
+    assert len(await hub.manager.list()) == 2

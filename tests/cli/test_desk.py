@@ -155,9 +155,16 @@ def test_a_rule_that_answers_is_not_named_twice() -> None:
     assert answered_elsewhere(closed, None) == (DONE, "allowed by policy: Bash(ls *)")
 
 
+def test_an_answer_that_was_given_to_another_ask_says_so() -> None:
+    closed = AskClosed(
+        ask_id="r1", outcome="decided", answer={"type": "allow"}, by="Ada", surface="web", granted_by="r0"
+    )
+    assert answered_elsewhere(closed, None) == (DONE, "allowed by Ada (web), once, when the same was asked before")
+
+
 @pytest.mark.parametrize(
     ("outcome", "expected"),
-    [("cancelled", "withdrawn"), ("expired", "nobody answered"), ("lost", "lost"), ("unsent", "before it was told")],
+    [("cancelled", "withdrawn"), ("expired", "nobody answered"), ("lost", "lost"), ("unsent", "told is not known")],
 )
 async def test_one_that_nobody_answers_goes_away_too(outcome: Any, expected: str) -> None:
     async with scene(Person()) as made:

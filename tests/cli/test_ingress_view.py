@@ -11,7 +11,7 @@ from handrail.errors import AmbiguousSession, SessionNotFound
 
 from .support import plain
 
-MADE = {
+MADE: dict[str, Any] = {
     "id": "3f2a9c01",
     "url": "wss://hub.example.org/v1/session_ingress/ws/3f2a9c01",
     "token": "hr_secret",
@@ -40,6 +40,12 @@ def test_the_remarks_say_that_it_is_a_secret_and_which_versions_connect() -> Non
     assert "handrail ingress revoke 3f2a9c01" in remarks[0]
     assert "2.1.120 or older" in remarks[-1]
     assert not any("hr_secret" in remark for remark in remarks)
+
+
+def test_the_settings_in_it_are_to_be_left_in() -> None:
+    held = {**MADE, "command": [*MADE["command"], '--settings={"permissions": {}}']}
+    assert any("leave its --settings in" in remark for remark in remarks_on(held, as_variable=False))
+    assert not any("--settings" in remark for remark in remarks_on(MADE, as_variable=False))
 
 
 @pytest.mark.parametrize(("host", "told"), [("127.0.0.1:8421", True), ("[::1]:8421", True), ("hub.example.org", False)])

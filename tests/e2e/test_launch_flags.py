@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from handrail.protocol.launch import FIELD_SINCE, Options, command_line, print_command_line
+from handrail.protocol.launch import Options, command_line, print_command_line
+from handrail.protocol.options.since import FIELD_SINCE
 from handrail.testing.cli_cache import ClaudeCLI
 from handrail.testing.cli_sandbox import cli_slot, isolated_env
 from handrail.testing.model import ScriptedModel

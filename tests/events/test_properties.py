@@ -17,6 +17,7 @@ from handrail.events.translate import Translator
 from handrail.protocol import frames
 from handrail.protocol.codec import decode_line
 from handrail.protocol.frames import Frame
+from handrail.protocol.frames.wire import SystemFrame, WireFrame
 
 from .support import (
     assistant,
@@ -158,8 +159,8 @@ MEMBERS = sorted(
         if not field.encode_name.startswith("(")
     }
 )
-TYPES = sorted({str(kind.__struct_config__.tag) for kind in frames.WireFrame.__args__} | {"system", "news"})
-SUBTYPES = sorted({str(kind.__struct_config__.tag) for kind in frames.SystemFrame.__args__})
+TYPES = sorted({str(kind.__struct_config__.tag) for kind in WireFrame.__args__} | {"system", "news"})
+SUBTYPES = sorted({str(kind.__struct_config__.tag) for kind in SystemFrame.__args__})
 NAMES = st.sampled_from(["type", "content", "id", "text", "event", "delta", *MEMBERS])
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 1) | st.sampled_from(["", "t1", "text", "tool_use"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -90,6 +91,8 @@ class FakeHub:
     close_with: int | None = None
     """Close each connection at once, with this code."""
     ack: bool = True
+    behind_a_login: bool = False
+    """Whether something in front of it wants a login first."""
     _replies: dict[str, asyncio.Future[wire.Reply]] = field(default_factory=dict)
     _commands: dict[str, wire.Command] = field(default_factory=dict)
     _socket: ServerConnection | None = None
@@ -202,8 +205,10 @@ async def fake_hub(sink: Sink, *, port: int = 0, hub: FakeHub | None = None) -> 
     hub = hub or FakeHub(sink)
 
     def check(socket: ServerConnection, request: Any) -> Any:
+        if hub.behind_a_login:
+            return socket.respond(401, "log in first")
         if request.headers.get("Authorization") != f"Bearer {hub.key}":
-            return socket.respond(401, "unknown")
+            return socket.respond(401, json.dumps({"code": "not_authenticated", "detail": "unknown"}))
         return None if request.path == wire.LINK_PATH else socket.respond(404, "nothing here")
 
     server: Server = await serve(

@@ -566,6 +566,24 @@ async def test_a_conflict_later_does_not_end_what_runs(tmp_path: Path, sink: Sin
         assert await host.manager.session(session).is_live()
 
 
+async def test_a_login_that_something_else_wants_does_not_end_what_runs(tmp_path: Path, sink: Sink) -> None:
+    async with both(tmp_path, sink) as (hub, host):
+        session = await started(hub, host)
+        hub.behind_a_login = True
+        await hub.cut()
+        assert "takes no hosts: it answered with 401" in (await host.told("refused")).text
+        assert await host.manager.session(session).is_live()
+        assert not host.running.done()
+
+
+async def test_a_proxy_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("no_proxy", "NO_PROXY", "https_proxy", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("socks_proxy", "socks5://127.0.0.1:9")
+    async with running_host(tmp_path, "https://hub.example.com") as host:
+        assert "SOCKS proxy" in (await host.told("lost")).text
+
+
 async def test_what_is_no_hub_is_tried_again(tmp_path: Path, sink: Sink) -> None:
     async with fake_hub(sink) as hub, running_host(tmp_path, hub.url + "/other") as host:
         assert "takes no hosts" in (await host.told("refused")).text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from handrail.host import copying
 from handrail.host.copying import Copier
 from handrail.host.outbox import Outbox
 from handrail.link import wire
@@ -244,6 +245,31 @@ async def test_a_session_whose_pages_are_not_acknowledged_stalls_no_other() -> N
         link.answer(wire.Ack(session=slow, number=link.sink.numbers[slow], last_seq=copied))
         await same(source.store, sink.store, link)
         await link.cut()
+
+
+async def test_what_is_too_long_for_the_link_stalls_no_other_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copying, "LONGEST_PAGE", 20_000)
+    async with two_stores() as (manager, source, sink):
+        link = MemoryLink(manager, sink, window=100_000)
+        long, other = SESSIONS[0], SESSIONS[1]
+        await source.append(long, 1)
+        await same(source.store, sink.store, link)
+        assert not link.copier.trouble
+        await source.append(long, 1, size=50_000)
+        await until(lambda: long[:8] in link.copier.trouble)
+        await source.append(long, 1)
+        await source.append(other, 3)
+        await until(lambda: sink.numbers.get(other, 0) > 0)
+        assert not await link.copier.is_complete()
+        assert max(len(event.body) for message in sink.seen for event in _events_of(message)) < 20_000
+        await source.delete(long)
+        await until(lambda: any(isinstance(message, wire.Gone) for message in sink.seen))
+        assert not link.copier.trouble
+        await link.cut()
+
+
+def _events_of(message: wire.FromHost) -> Sequence[EventRow]:
+    return message.page.events if isinstance(message, wire.Page) else ()
 
 
 async def test_what_is_written_before_the_hub_says_what_it_has_is_sent_afterwards() -> None:

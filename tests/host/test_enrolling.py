@@ -72,6 +72,14 @@ async def test_a_hub_that_is_not_there_is_away() -> None:
         await enrol("http://127.0.0.1:9", "hre_code", "box")
 
 
+async def test_a_proxy_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("no_proxy", "NO_PROXY", "https_proxy", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:9")
+    with pytest.raises(HostError, match="SOCKS proxy"):
+        await enrol("https://hub.example.com", "hre_code", "box")
+
+
 async def test_a_code_is_not_sent_where_others_could_read_it() -> None:
     with pytest.raises(ConfigError, match="TLS"):
         await enrol("http://hub.example.com", "hre_code", "box")

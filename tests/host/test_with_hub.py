@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -81,6 +83,86 @@ async def test_an_event_of_many_megabytes_arrives_and_holds_nothing_up(tmp_path:
         await eventually(lambda: says(all_of_it.served, session, "There."))
         assert max(map(len, await said(all_of_it.served, session))) > size - 10_000
         assert [news.kind for news in all_of_it.host.news] == ["connecting", "connected"]
+
+
+@pytest.mark.slow
+async def test_a_hub_that_was_put_back_to_an_older_state_catches_up(tmp_path: Path) -> None:
+    state, backup = tmp_path / "hub", tmp_path / "backup"
+    async with middle() as line:
+        async with hub_behind(line, state) as served:
+            identity = await identity_of(served, line)
+        async with running_host(made(tmp_path / "host"), line.url, key=identity.key) as host:
+            async with hub_behind(line, state) as served:
+                await eventually(lambda: is_there(served))
+                old = await Fleet(served, host, line).start(prompt="one")
+                await eventually(lambda: says(served, old, "You said one."))
+            shutil.copytree(state, backup)
+            async with hub_behind(line, state) as served:
+                await eventually(lambda: is_there(served))
+                new = await Fleet(served, host, line).start(prompt="new")
+                await Fleet(served, host, line).post(f"/api/sessions/{old}/messages", content="two")
+                await eventually(lambda: says(served, old, "You said two."))
+            shutil.rmtree(state)
+            shutil.copytree(backup, state)
+            async with hub_behind(line, state) as served:
+                await eventually(lambda: is_there(served))
+                await eventually(lambda: same_journal(served.manager.store, host.manager.store, new))
+                await Fleet(served, host, line).post(f"/api/sessions/{old}/messages", content="three")
+                await eventually(lambda: says(served, old, "You said three."))
+                assert await said(served, old) == ["You said one.", "You said two.", "You said three."]
+                assert await same_journal(served.manager.store, host.manager.store, old)
+                assert {row.id for row in await served.manager.list()} == {old, new}
+
+
+@pytest.mark.slow
+async def test_a_copied_disk_that_is_enrolled_anew_brings_nothing_of_the_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with middle() as line, hub_behind(line, tmp_path / "hub") as served:
+        box = await identity_of(served, line, "box")
+        async with running_host(made(tmp_path / "host"), line.url, key=box.key) as host:
+            await host.told("connected")
+            theirs = await Fleet(served, host, line).start(prompt="hello")
+            await eventually(lambda: says(served, theirs, "You said hello."))
+        shutil.copytree(tmp_path / "host", tmp_path / "clone")
+        clone = await identity_of(served, line, "clone")
+        async with running_host(tmp_path / "clone", line.url, key=clone.key) as host:
+            await host.told("connected")
+            await host.manager.resume(theirs)
+            own = await Fleet(served, host, line).start(prompt="who am I?", host="clone")
+            await eventually(lambda: says(served, own, "You said who am I?."))
+        assert (await served.manager.session(theirs).row()).host == box.host_id
+        assert "1 sessions that are not its own" in caplog.text
+        assert "is not copied now" not in caplog.text
+
+
+@pytest.mark.slow
+async def test_a_lost_connection_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with fleet(tmp_path) as all_of_it:
+        session = await all_of_it.start(prompt="hello")
+        await eventually(lambda: says(all_of_it.served, session, "You said hello."))
+        await _cut_and_mended(all_of_it, times=3)
+        before = await _in_use()
+        await _cut_and_mended(all_of_it, times=12)
+        await eventually(lambda: _is_no_more_than(before))
+
+
+async def _cut_and_mended(all_of_it: Fleet, *, times: int) -> None:
+    for _ in range(times):
+        all_of_it.host.news.clear()
+        all_of_it.line.cut()
+        all_of_it.line.lead_to(all_of_it.served.url)
+        await all_of_it.host.told("connected")
+
+
+async def _in_use() -> tuple[int, int]:
+    """Tasks and open files, of the host and of the hub."""
+    return len(asyncio.all_tasks()), len(os.listdir("/dev/fd"))
+
+
+async def _is_no_more_than(before: tuple[int, int]) -> bool:
+    tasks, files = await _in_use()
+    return tasks <= before[0] and files <= before[1] + 2  # the store may have opened another reader
 
 
 @pytest.mark.slow

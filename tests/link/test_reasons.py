@@ -10,7 +10,7 @@ import ssl
 import pytest
 
 from handrail.errors import HostAway
-from handrail.link.reasons import words_of
+from handrail.link.reasons import SOCKS, words_of
 
 
 def refused() -> Exception:
@@ -35,7 +35,9 @@ def of_tls(reason: str) -> Exception:
         (of_tls("WRONG_VERSION_NUMBER"), "it does not speak TLS there"),
         (of_tls("NO_CIPHERS"), "[SSL: NO_CIPHERS] something"),
         (HostAway("box is away"), "box is away"),
-        (TimeoutError(), "TimeoutError"),
+        (TimeoutError(), "it did not answer in time"),
+        (TimeoutError(errno.ETIMEDOUT, "x"), os.strerror(errno.ETIMEDOUT)),
+        (ImportError("python-socks is missing"), SOCKS),
         (ValueError("odd"), "odd"),
     ],
 )
@@ -45,5 +47,7 @@ def test_the_words_are_those_of_the_cause(error: Exception, words: str) -> None:
 
 def test_a_certificate_that_does_not_hold_is_named_as_such() -> None:
     error = ssl.SSLCertVerificationError(1, "certificate verify failed")
-    error.verify_message = "self-signed certificate"
-    assert words_of(error) == "its certificate is not to be trusted: self-signed certificate"
+    error.verify_code, error.verify_message = 10, "certificate has expired"
+    assert words_of(error) == "its certificate is not to be trusted: certificate has expired"
+    error.verify_code, error.verify_message = 18, "self-signed certificate"
+    assert "self-signed certificate (if it is your own, " in words_of(error)

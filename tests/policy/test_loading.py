@@ -199,3 +199,12 @@ def test_a_repository_that_appears_below_takes_no_rules_out_of_force(tmp_path: P
     (package / ".handrail").mkdir()
     (package / ".handrail" / "policy.toml").write_text('profile = "trusted"\n')
     assert verdict() == "deny"
+
+
+def test_what_is_asked_of_all_and_of_one_adds_up() -> None:
+    standing = Asked(profile="edits", deny=("Bash(rm *)",), expire_after=60.0)
+    asked = Asked(profile="careful", allow=("Bash(make)",), deny=("WebFetch", "Bash(rm *)"))
+    assert asked.beside(standing) == Asked(
+        profile="careful", allow=("Bash(make)",), deny=("Bash(rm *)", "WebFetch"), expire_after=60.0
+    )
+    assert Asked().beside(standing) == standing

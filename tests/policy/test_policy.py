@@ -22,7 +22,8 @@ def test_a_ruling_says_where_its_rule_comes_from() -> None:
     denied = policy.judge("Bash", {"command": "git push origin"}, cwd=CWD, home=HOME)
     assert (denied.behavior, denied.rule) == ("deny", "Bash(git push *)")
     assert str(denied.origin) == "/c/policy.toml, line 7"
-    assert str(policy.judge("WebSearch", {"query": "q"}, cwd=CWD, home=HOME).origin) == "given by the program"
+    search = policy.judge("WebSearch", {"query": "q"}, cwd=CWD, home=HOME)
+    assert str(search.origin) == "given by the program or its settings"
     edit = policy.judge("Write", {"file_path": f"{CWD}/x", "content": ""}, cwd=CWD, home=HOME)
     assert (edit.behavior, str(edit.origin)) == ("allow", "profile edits")
     assert str(policy.judge("WebFetch", {"url": "https://x.y/"}, cwd=CWD, home=HOME).origin) == "built in"

@@ -25,6 +25,7 @@ from handrail.protocol.blocks import (
     Unknown,
 )
 from handrail.protocol.codec import _FRAME_TYPES, _SYSTEM_TYPES, decode_line
+from handrail.protocol.frames.base import NO_LINES
 from handrail.protocol.stream import ContentBlockDelta, TextDelta
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -230,7 +231,7 @@ def test_the_lenient_reader_agrees_with_the_fast_one() -> None:
     for line in WIRE_LINES:
         fast = decode_line(line)
         slow, problems = lenient.convert(json.loads(line), type(fast))
-        fast.line_source = f.NO_LINES
+        fast.line_source = NO_LINES
         assert problems == ()
         assert json.loads(msgspec.json.encode(slow)) == json.loads(msgspec.json.encode(fast))
 

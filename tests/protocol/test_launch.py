@@ -14,22 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.errors import InvalidOptions
+from handrail.protocol.environment import WITHHELD_NAMES, WITHHELD_PREFIXES, child_environment
 from handrail.protocol.launch import (
-    FIELD_SINCE,
     LONGEST_ARGUMENT,
-    WITHHELD_NAMES,
-    WITHHELD_PREFIXES,
     Effort,
     Options,
     PermissionMode,
-    child_environment,
     command_line,
     initialize_fields,
     print_command_line,
     sdk_mcp_servers,
-    too_new_for,
 )
 from handrail.protocol.options import FLAGS_TAKEN
+from handrail.protocol.options.since import FIELD_SINCE, too_new_for
 
 FIELDS = tuple(each.name for each in msgspec.structs.fields(Options))
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"

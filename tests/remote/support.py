@@ -37,6 +37,8 @@ class Wire:
         """Bytes from the hub."""
         self.cut_after: int | None = None
         """After how many further bytes from the hub the wire cuts itself."""
+        self.answer = b""
+        """What is answered in the place of the hub, if anything is."""
         self.url = ""
 
     @asynccontextmanager
@@ -73,6 +75,11 @@ class Wire:
         self.accepted += 1
         if self.is_cut:
             writer.transport.abort()
+            return
+        if self.answer:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(self.answer)
+            writer.close()
             return
         try:
             there, back = await asyncio.open_connection("127.0.0.1", self._target)

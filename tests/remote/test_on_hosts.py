@@ -187,6 +187,10 @@ async def test_files_of_a_host_are_fetched_and_put_if_its_owner_allows_it(tmp_pa
         (Path(machines.host.projects) / "app.py").write_text("print()")
         assert [each.name for each in await hub.files.list(str(outbox), host="box")] == ["report.txt"]
         assert await hub.files.fetch(str(outbox / "report.txt"), host="box") == b"for you"
+        missing = f"{machines.host.projects}/.handrail-outbox/s2"
+        assert await hub.files.list(missing, host="box", optional=True) == []
+        with pytest.raises(HostRefused, match="there is no"):
+            await hub.files.list(missing, host="box")
         with pytest.raises(HostRefused, match=r"host\.file_exchange"):
             await hub.files.fetch(f"{machines.host.projects}/app.py", host="box")
         with pytest.raises(HostRefused, match=r"host\.file_exchange"):

@@ -244,6 +244,33 @@ async def test_a_hub_that_is_started_anew_goes_on_where_it_was(tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("status", [401, 404])
+async def test_a_proxy_that_misses_its_hub_for_a_while_ends_nothing(tmp_path: Path, status: int) -> None:
+    errors: list[Exception] = []
+    async with (
+        Wire().laid() as wire,
+        hub_behind(wire, tmp_path, sim.loop_turns("Yes.")) as served,
+        Hub(wire.url, served.tokens["owner"], on_error=errors.append) as hub,
+    ):
+        session = await hub.start(Options(cwd=served.directory))
+        items: list[Any] = []
+        reading = asyncio.create_task(collected(session, 2, into=items))
+        assert (await session.run("Before.")).run == 1
+        await eventually(lambda: any(isinstance(item, Completed) for item in items))
+        tries = wire.accepted
+        wire.answer = b"HTTP/1.1 %d No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status
+        wire.cut()
+        wire.mend()
+        await eventually(lambda: wire.accepted > tries + 1)
+        wire.answer = b""
+        await eventually(lambda: hub.is_connected)
+        assert (await session.run("Behind.")).run == 2
+        async with asyncio.timeout(40):
+            await reading
+        assert not errors
+
+
+@pytest.mark.slow
 async def test_patience_ends(tmp_path: Path) -> None:
     async with (
         Wire().laid() as wire,

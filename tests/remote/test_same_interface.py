@@ -41,10 +41,13 @@ from ..server.support import served_hub
 from .support import eventually
 
 ONLY_OF_A_MANAGER = {
+    "begin": "how a hub and a host start what others ask them for",
+    "hold_to": "what all sessions of a machine are held to is settled there",
     "with_abroad": "a hub's own wiring to its hosts",
     "copy_feed": "a hub's own wiring to its hosts",
     "forget_copy": "a hub's own wiring to its hosts",
     "expect": "a hub lets a CLI dial in, which it has started elsewhere",
+    "started_elsewhere": "a hub lets a CLI dial in, which it has started elsewhere",
     "receive": "a hub lets a CLI dial in, which it has started elsewhere",
 }
 ONLY_OF_A_HUB = {"acting_for", "hosts", "on_ask", "is_connected", "over", "watch"}

@@ -105,8 +105,9 @@ async def served_hub(
     if options is None:
         cli = cli or SimulatedCLI(ASKS, directory=_made(directory / "cli"))
         options = Options(cli_path=str(cli.path), include_partial_messages=True)
-    defaults = SessionDefaults(options=options)
-    settings = replace(settings or HubSettings(), port=0, defaults=defaults, roots=(str(projects),))
+    settings = settings or HubSettings()
+    defaults = SessionDefaults(options=options, policy=settings.defaults.policy)
+    settings = replace(settings, port=0, defaults=defaults, roots=(str(projects),))
     async with Manager.local(places, env=env) as manager:
         listener: socket.socket = listen(settings)
         settings = replace(settings, port=listener.getsockname()[1])

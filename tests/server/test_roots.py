@@ -136,3 +136,11 @@ def test_nothing_leads_out(tmp_path_factory: pytest.TempPathFactory, parts: list
     resolved = os.path.realpath(listing.path)
     assert f"{resolved}/".startswith(f"{base}/home/")
     assert all(f"{os.path.realpath(each.path)}/".startswith(f"{base}/home/") for each in listing.directories)
+
+
+def test_of_further_roots_nobody_is_told(home: Path) -> None:
+    outside = home.parent / "outside"
+    roots = Roots(["~"], home=str(home), further=[str(outside)])
+    assert names(roots, str(outside)) == ["secret"]
+    with pytest.raises(Problem, match=rf"/etc is not inside {home}: the setting"):
+        roots.listing("/etc")

@@ -9,11 +9,10 @@ import msgspec
 import pytest
 
 from handrail.errors import InvalidOptions
-from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
 from handrail.server.problems import Problem
 from handrail.server.roots import Roots
-from handrail.server.wanted import ALLOWED, REFUSED, merged_policy, with_wanted
+from handrail.server.wanted import ALLOWED, REFUSED, with_wanted
 
 from .support import ServedHub
 
@@ -89,14 +88,6 @@ def test_a_mode_takes_the_place_of_what_would_win_over_it(roots: Roots) -> None:
     base = Options(dangerously_skip_permissions=True)
     chosen = with_wanted(base, {"permission_mode": "plan"}, roots)
     assert (chosen.permission_mode, chosen.dangerously_skip_permissions) == ("plan", False)
-
-
-def test_rules_add_up() -> None:
-    base = Asked(profile="edits", deny=("Bash(rm *)",), expire_after=60.0)
-    wanted = Asked(profile="careful", allow=("Bash(make)",), deny=("WebFetch",))
-    assert merged_policy(base, wanted) == Asked(
-        profile="careful", allow=("Bash(make)",), deny=("Bash(rm *)", "WebFetch"), expire_after=60.0
-    )
 
 
 async def test_a_session_is_started_with_what_was_wanted(served: ServedHub) -> None:

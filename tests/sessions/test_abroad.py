@@ -225,6 +225,19 @@ async def test_a_session_is_started_on_a_machine_as_plain_values(hub: Manager, m
     assert (wanted.title, wanted.budget, wanted.policy) == ("T", 2.0, Asked(profile="careful"))
 
 
+async def test_the_same_start_there_is_the_same_request_and_another_one_is_not(
+    hub: Manager, machines: OtherMachines
+) -> None:
+    chosen = "0b8e0f4e-58ab-4a6e-9c0c-3f1d6f1f7c11"
+    for host, title in (("box", "T"), ("box", "T"), ("any", "T"), ("box", "U")):
+        await hub.start(Options(cwd="/srv/app"), id=chosen, host=host, title=title)
+    wanted: list[WantedSession] = [each[2] for each in machines.done]
+    assert {each.id for each in wanted} == {chosen.replace("-", "")}
+    first, again, *others = (each.request for each in wanted)
+    assert first == again
+    assert len({first, *others}) == 3
+
+
 async def test_what_cannot_travel_is_refused_before_anything_is_started(hub: Manager, machines: OtherMachines) -> None:
     async def on_ask(ask: Any) -> None: ...
 

@@ -507,14 +507,21 @@ async def test_what_a_person_always_allows_is_not_asked_again(play: Any) -> None
     assert answers["after"] == {}
 
 
+PERMISSIVE = {
+    "permissions": {"deny": ["WebFetch"]},
+    "env": {"A": "b", "CLAUDE_CODE_SIMPLE": "1"},
+    "disableAllHooks": True,
+}
+
+
 async def test_the_cli_is_started_with_what_its_settings_can_say_of_the_policy(play: Any) -> None:
     cli, options = play(sim.turn("Hello"))
-    options = msgspec.structs.replace(options, settings={"permissions": {"deny": ["WebFetch"]}, "env": {"A": "b"}})
+    options = msgspec.structs.replace(options, settings=PERMISSIVE)
     async with connect(options, policy=Policy.of(deny=["WebSearch"], ask=["Bash(git push:*)"])) as client:
         await client.run("hi")
     (given,) = [each for each in cli.launches()[0].argv if each.startswith("--settings=")]
     settings = json.loads(given.removeprefix("--settings="))
-    assert settings["env"] == {"A": "b"}
+    assert (settings["env"], settings["disableAllHooks"]) == ({"A": "b", "CLAUDE_CODE_SIMPLE": "0"}, False)
     assert settings["permissions"]["deny"][:2] == ["WebFetch", "WebSearch"]
     assert "Bash(git push:*)" in settings["permissions"]["ask"]
     assert "allow" not in settings["permissions"]

@@ -292,7 +292,7 @@ def test_an_ask_says_who_decided_what_and_when() -> None:
         ({"type": "failed", "error": "boom"}, "decided", ["failed", "boom"]),
         ({"type": "something", "new": 1}, "decided", ["answered", "new"]),
         ({"behavior": "deny", "message": "As on the wire"}, "decided", ["denied", "As on the wire"]),
-        ({"type": "allow"}, "unsent", ["allowed, but Claude Code ended before it was told"]),
+        ({"type": "allow"}, "unsent", ["allowed, but the process ended just then", "was told is not known"]),
         (None, "cancelled", ["took it back"]),
         (None, "expired", ["nobody answered in time"]),
         (None, "lost", ["never answered"]),

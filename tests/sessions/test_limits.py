@@ -132,14 +132,30 @@ async def _as_coroutine(value: T) -> T:
     return value
 
 
-async def test_history_that_is_adopted_is_no_news(workshop: Workshop) -> None:
-    told = workshop.directory / "told"
+def home_with_conversations(workshop: Workshop) -> Path:
+    """The home of somebody who used Claude Code."""
     home = workshop.directory / "home"
     fixtures = Path(__file__).parents[1] / "fixtures" / "claude_projects" / "2.1.325"
     project = home / ".claude" / "projects" / "-work"
     project.mkdir(parents=True)
     for path in fixtures.rglob("*.jsonl"):
         (project / path.name).write_bytes(path.read_bytes())
+    return home
+
+
+async def test_a_conversation_that_is_adopted_several_times_is_one_session(workshop: Workshop) -> None:
+    home = home_with_conversations(workshop)
+    async with workshop.manager(env={"HOME": str(home)}) as manager:
+        wanted = (await manager.adoptable())[0].session_id
+        names = (wanted, wanted, wanted[:12])
+        adopted = await asyncio.gather(*(manager.adopt(name) for name in names))
+        assert len({session.id for session in adopted}) == 1
+        assert len(await manager.list()) == 1
+
+
+async def test_history_that_is_adopted_is_no_news(workshop: Workshop) -> None:
+    told = workshop.directory / "told"
+    home = home_with_conversations(workshop)
     rules = [Notify(kinds=("ask", "finished", "failed"), command=("touch", str(told)))]
     async with workshop.manager(notify=rules, env={"HOME": str(home)}) as manager:
         found = await manager.adoptable()

@@ -316,7 +316,7 @@ async def test_an_ask_is_lost_with_its_process_and_can_be_answered_by_resuming(m
     async with aclosing(session.subscribe(after, deltas=False)) as items:
         async for item in items:
             if isinstance(item, AskClosedEvent) and item.outcome == "decided":
-                assert item.by == "alice"
+                assert (item.by, item.granted_by) == ("alice", opened.ask_id)
                 break
     with pytest.raises(AskClosed):
         await session.decide(opened.ask_id, Allow(), actor=ALICE, resume=True)

@@ -23,8 +23,9 @@ def ask(tool: str = "Bash", **given: Any) -> Ask:
 def test_only_the_same_call_passes() -> None:
     grant = OnceGrant.for_answer(ask(command="ls"), Allow(), ALICE)
     assert grant is not None
-    assert grant.actor == ALICE
+    assert grant.actor == Actor("alice", "terminal", granted_by="r1")
     assert grant.fits(ask(command="ls"))
+    assert not grant.fits(msgspec.structs.replace(ask(command="ls"), cwd="/elsewhere"))
     assert not grant.fits(ask(command="ls "))
     assert not grant.fits(ask(command="ls", timeout=5))
     assert not grant.fits(ask("Read", command="ls"))
@@ -80,3 +81,19 @@ def test_a_call_that_was_changed_is_told_as_it_was_allowed() -> None:
 def test_several_choices_are_told_in_words() -> None:
     said = message_about(ask("AskUserQuestion", questions=[]), Answers({"Which?": ["a", "b"]}, response="as you like"))
     assert said.endswith("- Which?: a, b\nas you like")
+
+
+def test_what_is_always_allowed_is_allowed_with_the_call() -> None:
+    rules = [{"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls"}], "behavior": "allow"}]
+    grant = OnceGrant.for_answer(ask(command="rm -r /"), Allow({"command": "ls"}, rules), ALICE)
+    assert grant is not None
+    assert grant.answer == Allow(updated_permissions=rules)
+
+
+@pytest.mark.parametrize(("answer", "ends"), [(Allow(), "unchanged"), (Allow({"command": "pwd"}), '{"command":"pwd"}')])
+def test_claude_looks_first_if_it_may_have_been_answered_before(answer: Allow, ends: str) -> None:
+    told = message_about(ask(command="ls"), answer, in_doubt=True)
+    assert "may have reached you or not" in told
+    assert "look first. If it was not, make it again" in told
+    assert ends in told
+    assert "look first" not in message_about(ask(command="ls"), answer)

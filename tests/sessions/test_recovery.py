@@ -290,6 +290,39 @@ async def test_a_decision_that_the_cli_may_not_have_got_is_closed_as_unsent(stor
             assert rows[closed.ask_id] == "unsent"
 
 
+async def test_a_decision_is_closed_as_sent_where_the_transcript_shows_that_it_was(
+    story: list[Event], tmp_path: Path
+) -> None:
+    """Asked again, somebody would have it carried out twice."""
+    count = next(count for count in range(len(story)) if open_asks(story[:count]))
+    (ask,) = open_asks(story[:count]).values()
+    async with Manager.local(places_in(tmp_path)) as manager:
+        await leave_behind(manager.store, "s1", story[:count], Options(cwd=str(tmp_path), env={"HOME": str(tmp_path)}))
+        row = DecisionRow(
+            session_id="s1",
+            ask_id=ask.ask_id,
+            digest=ask.digest,
+            answer=b'{"type":"allow"}',
+            decided_by="alice",
+            surface="terminal",
+            decided_at=5.0,
+        )
+        await manager.store.decide(row)
+        cli_session_id = str((await manager.session("s1").row()).cli_session_id)
+    transcript = tmp_path / ".claude" / "projects" / "-work" / f"{cli_session_id}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    result = {"type": "tool_result", "tool_use_id": ask.ask["tool_use_id"], "content": "done"}
+    transcript.write_bytes(msgspec.json.encode({"type": "user", "message": {"role": "user", "content": [result]}}))
+    async with Manager.local(places_in(tmp_path)) as manager:
+        events = (await events_of(manager.session("s1")))[count:]
+        assert [row.state for row in await manager.store.asks("s1")] == ["sent"]
+    (closed,) = (event for event in events if isinstance(event, AskClosed))
+    assert (closed.outcome, closed.by, closed.decided_at) == ("decided", "alice", 5.0)
+    assert "transcript" in closed.message
+    (call,) = (event for event in events if isinstance(event, Action) and event.id == ask.ask["tool_use_id"])
+    assert (call.phase, call.ok) == ("completed", True)
+
+
 async def resume_and_run(manager: Manager, session_id: str) -> None:
     session = manager.session(session_id)
     last_run = max((run.number for run in await manager.store.runs(session_id)), default=0)

@@ -29,7 +29,7 @@ def test_the_figures_are_those_of_the_code() -> None:
     assert f"first {SEARCHABLE // 1024} KiB" in GUIDE
     assert f"| {Retention().frames_days} days |" in GUIDE
     assert f"| {DEAD_TOKENS_DAYS} days after they expired or were revoked |" in GUIDE
-    assert f"idempotency key | {REPLIES_DAYS} day |" in GUIDE
+    assert f"which host a start was given to | {REPLIES_DAYS} day |" in GUIDE
     assert BETWEEN_LOOKS == 0.5
     assert "looks twice a second" in GUIDE
     assert LOCK_TIMEOUT == 10

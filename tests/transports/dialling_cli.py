@@ -82,6 +82,11 @@ class DiallingCLI:
         if self._reading is not None:
             await asyncio.wait([self._reading])
 
+    def forget_what_was_said(self) -> None:
+        """Send nothing of it again."""
+        self._said.clear()
+        self.last = None
+
     async def until(self, condition: Any, *, patience: float | None = PATIENCE) -> None:
         """Wait until something is true of it."""
         async with asyncio.timeout(patience), self._changed:

@@ -18,10 +18,11 @@ from handrail.protocol.asks import Allow
 from handrail.protocol.options import Options
 from handrail.sessions.client import Client
 from handrail.sessions.client import connect as open_client
+from handrail.transports.ingress import listener
 from handrail.transports.ingress import transport as module
 from handrail.transports.ingress.listener import LoopbackIngress
 from handrail.transports.ingress.sockets import RETRY, SECOND, STOP
-from handrail.transports.ingress.transport import LOST, TOO_LONG, IngressTransport, Surroundings
+from handrail.transports.ingress.transport import LOST, TOO_LONG, TOO_MUCH, IngressTransport, Surroundings
 
 from .dialling_cli import DiallingCLI
 
@@ -294,6 +295,18 @@ async def test_a_line_over_the_limit_is_skipped_and_said() -> None:
             await cli.say_text("x" * 2000)
             assert (await client.run("short")).result == "short"
     assert transport_notices == [TOO_LONG]
+
+
+async def test_a_message_over_the_limit_costs_a_socket_and_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "LONGEST_MESSAGE", 10_000)
+    async with on_the_line() as line:
+        for _ in range(2):
+            await line.cli.say_text("x" * 20_000)
+            assert await line.cli.closed() == 1009
+            line.cli.forget_what_was_said()
+            await line.cli.dial()
+        assert (await line.client.run("short")).result == "short"
+        assert line.notices == [TOO_MUCH]
 
 
 async def test_framing_does_not_matter() -> None:

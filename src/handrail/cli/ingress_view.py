@@ -41,6 +41,8 @@ def remarks_on(made: Mapping[str, Any], *, as_variable: bool) -> Iterator[str]:
         f"{_short(made)}. Begin the line with a space to keep it out of a shell's history; end it with "
         f"handrail ingress revoke {_short(made)}"
     )
+    if any(each.startswith("--settings") for each in made["command"]):
+        yield "leave its --settings in: without them, settings of a project there could switch the policy off"
     if as_variable:
         yield "as a variable the token can be read by everything that Claude runs"
     if stays_here(urlsplit(made["url"]).hostname or ""):

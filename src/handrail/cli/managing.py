@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from handrail.cli.commands.retention import retention_of
+from handrail.cli.defaults import adopted_as, standing_policy
 from handrail.cli.named_hub import is_named, named_hub
 from handrail.config import Config
 from handrail.places import Places
@@ -57,7 +58,7 @@ def configured_manager(
 
     With `durable`, not even a power cut takes back what was stored: others may have a copy of it by then.
     """
-    return Manager(
+    manager = Manager(
         SqliteStore(store_path(places), durable=durable),
         places,
         # Sessions keep no secrets: whoever resumes one brings the variables again.
@@ -67,6 +68,9 @@ def configured_manager(
         retention=retention_of(config.storage),
         host=host,
     )
+    manager.hold_to(standing_policy(config))
+    manager.adopted_as = adopted_as(config)
+    return manager
 
 
 def configured_notify(config: Config) -> list[Notify]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handrail.cli.commands.references import find_session
+from handrail.cli.defaults import options_for
 from handrail.cli.managing import AnyManager
 from handrail.cli.named_hub import URL
 from handrail.cli.settings import RunSettings
@@ -15,12 +16,14 @@ from handrail.errors import HandrailError, InvalidOptions, SessionNotFound
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.launch import child_environment, command_line
 from handrail.protocol.options import Options
+from handrail.sessions.launching import decode_settings
 from handrail.sessions.manager import Manager
 from handrail.sessions.session import Session
+from handrail.store.base import SessionRow
 from handrail.transports.discovery import find_cli
 from handrail.transports.versions import check_dials
 
-__all__ = ["Opened", "open_session", "options_for", "policy_for"]
+__all__ = ["Opened", "asked_of", "open_session"]
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,11 @@ async def open_session(settings: RunSettings, config: Config, manager: AnyManage
     found = await _found(settings, manager)
     if settings.fork:
         return await _forked(settings, manager, found)
-    after = (await found.row()).last_seq
-    await manager.resume(found.id, record=settings.record, **_changes(settings))
+    row = await found.row()
+    await manager.resume(found.id, record=settings.record, **_changes(settings, row))
     if settings.title:
         await found.rename(settings.title)
-    return Opened(found, after)
+    return Opened(found, row.last_seq)
 
 
 async def _new(settings: RunSettings, config: Config, manager: AnyManager) -> Session:
@@ -56,7 +59,7 @@ async def _new(settings: RunSettings, config: Config, manager: AnyManager) -> Se
     return await manager.start(
         options,
         title=settings.title or "",
-        policy=policy_for(settings, config),
+        policy=asked_of(settings),
         budget=settings.max_budget or config.limits.session_budget_usd,
         worktree=settings.worktree,
         record=settings.record,
@@ -89,7 +92,7 @@ async def _started_elsewhere(settings: RunSettings, manager: AnyManager) -> Sess
         options,
         host=settings.host or "",
         title=settings.title or "",
-        policy=Asked(profile=settings.policy, allow=settings.allowed_tools),
+        policy=asked_of(settings),
         budget=settings.max_budget,
         worktree=settings.worktree,
     )
@@ -138,11 +141,12 @@ async def _found(settings: RunSettings, manager: AnyManager) -> Session:
 async def _forked(settings: RunSettings, manager: AnyManager, found: Session) -> Opened:
     if settings.record is not None:
         raise InvalidOptions("a fork cannot be recorded from its start: leave --record out")
-    fork = await manager.fork(found.id, title=settings.title or "", **_changes(settings))
+    changes = _changes(settings, await found.row())
+    fork = await manager.fork(found.id, title=settings.title or "", **changes)
     return Opened(fork)
 
 
-def _changes(settings: RunSettings) -> dict[str, Any]:
+def _changes(settings: RunSettings, row: SessionRow) -> dict[str, Any]:
     """What the command line wants otherwise than it was: the rest stays as the session remembers it."""
     given = {
         "model": settings.model,
@@ -155,37 +159,10 @@ def _changes(settings: RunSettings) -> dict[str, Any]:
     }
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if settings.policy is not None or settings.allowed_tools:
-        changes["policy"] = Asked(profile=settings.policy, allow=settings.allowed_tools)
+        changes["policy"] = asked_of(settings).beside(decode_settings(row.settings).policy or Asked())
     return changes
 
 
-def options_for(settings: RunSettings, config: Config) -> Options:
-    """How Claude Code is started: as the command line says, and else as the configuration does."""
-    claude = config.claude
-    mode: Any = settings.mode or claude.permission_mode
-    transport: Any = settings.transport or "stdio"
-    return Options(
-        cwd=settings.cwd,
-        cli_path=settings.cli or claude.cli_path,
-        transport=transport,
-        model=settings.model or claude.model,
-        fallback_model=claude.fallback_model,
-        effort=claude.effort,
-        append_system_prompt=claude.append_system_prompt,
-        permission_mode=mode,
-        dangerously_skip_permissions=claude.dangerously_skip_permissions and settings.mode is None,
-        max_turns=settings.max_turns or claude.max_turns,
-        setting_sources=claude.setting_sources,
-        use_api_billing=settings.use_api_billing or claude.use_api_billing,
-        include_partial_messages=True,
-        env=claude.env,
-    )
-
-
-def policy_for(settings: RunSettings, config: Config) -> Asked:
-    """What is asked of the policy files: the rules of the configuration and of the command line add up."""
-    return Asked(
-        profile=settings.policy or config.policy.profile,
-        allow=(*config.claude.allowed_tools, *settings.allowed_tools),
-        deny=config.claude.disallowed_tools,
-    )
+def asked_of(settings: RunSettings) -> Asked:
+    """What the command line asks of the policy, beside the files and the configuration."""
+    return Asked(profile=settings.policy, allow=settings.allowed_tools)

@@ -175,7 +175,11 @@ class Desk:
     # ------------------------------------------------------------ shared
 
     def _load(self, cwd: Path, profile: str | None) -> Loaded:
-        return load_policy(_absolute(cwd), self._places, Asked(profile=profile))
+        from handrail.cli.defaults import standing_policy  # not needed by commands that only write
+        from handrail.config import load_config
+
+        standing = standing_policy(load_config(self._places, os.environ))
+        return load_policy(_absolute(cwd), self._places, Asked(profile=profile).beside(standing))
 
     def _grants(self, root: str) -> tuple[Grant, ...]:
         return GrantStore(self._places.grants_file).read().holding_in(root)

@@ -67,6 +67,7 @@ class ThroughHub:
         """Start a session on a host; returns its id."""
         session = await (await self._connected()).start(
             Options(**wanted.options),
+            id=wanted.id or None,
             host=host,
             title=wanted.title,
             policy=wanted.policy,

@@ -13,11 +13,12 @@ from typing import Any
 from uuid import uuid4
 
 from handrail.cli.attachment import Attachment, ExitCode
+from handrail.cli.defaults import standing_policy
 from handrail.cli.endings import Answered
 from handrail.cli.images import content_with_images
 from handrail.cli.managing import the_manager
 from handrail.cli.named_hub import is_named
-from handrail.cli.opening import Opened, open_session, policy_for
+from handrail.cli.opening import Opened, asked_of, open_session
 from handrail.cli.settings import RunSettings
 from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import FAILED, NEEDS_YOU, QUIET, make_console
@@ -146,7 +147,8 @@ class _Wiring:
             self._say(FAILED, danger)
         if not self._settings.goes_on:
             cwd = self._settings.directory
-            held_back = load_policy(cwd, self._places, policy_for(self._settings, self._config)).held_back
+            asked = asked_of(self._settings).beside(standing_policy(self._config))
+            held_back = load_policy(cwd, self._places, asked).held_back
             if held_back is not None:
                 self._say(NEEDS_YOU, str(held_back))
 

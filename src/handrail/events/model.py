@@ -166,8 +166,8 @@ class AskOpened(Event, frozen=True, tag="ask_opened"):
 
 
 class AskClosed(Event, frozen=True, tag="ask_closed"):
-    """An ask is over. `unsent`: it was decided, but the CLI ended before it was told. `resumed`: it was lost, and
-    answered when the session was resumed."""
+    """An ask is over. `unsent`: it was decided, but the CLI ended, and whether it was told is not known. `resumed`: its
+    process had ended, and it was answered by resuming the session."""
 
     ask_id: str
     outcome: Literal["decided", "cancelled", "expired", "lost", "unsent", "resumed"]
@@ -176,6 +176,8 @@ class AskClosed(Event, frozen=True, tag="ask_closed"):
     surface: str = ""
     decided_at: float | None = None
     message: str = ""
+    granted_by: str = ""
+    """The ask whose answer decided this one: the same had been asked by a process that ended, and was answered then."""
 
 
 class ModeChanged(Event, frozen=True, tag="mode_changed"):

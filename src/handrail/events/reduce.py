@@ -257,6 +257,7 @@ def _on_ask_closed(view: SessionView, event: events.AskClosed) -> None:
     view.closed_asks[event.ask_id] = item
     item.outcome, item.answer, item.message = event.outcome, event.answer, event.message
     item.by, item.surface, item.ended_at = event.by, event.surface, event.at
+    item.granted_by = event.granted_by
 
 
 def _on_task(view: SessionView, event: events.Task) -> None:

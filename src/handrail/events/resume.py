@@ -6,8 +6,9 @@ import re
 
 __all__ = ["RESUME_LINE", "find_resume_token", "resume_line"]
 
-RESUME_LINE = re.compile(r"(?im)^\s*`?claude\s+(?:--resume|-r)\s+(?P<token>[^`\s]+)`?\s*$")
-"""A line of a text that says how to resume a session."""
+RESUME_LINE = re.compile(r"(?im)^[^\S\n]*`?claude\s+(?:--resume|-r)\s+(?P<token>[^`\s]+)`?[^\S\n]*$")
+"""A line of a text that says how to resume a session. Around it no line ends are looked at: in a text of many empty
+lines, each of them would be looked at from each of the others."""
 
 
 def resume_line(token: str) -> str:

@@ -8,8 +8,9 @@ not, only the cause is told.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 from handrail.events.model import Completed, Meta, Started
 from handrail.protocol.frames import Init, Result
@@ -23,8 +24,7 @@ CENT_FRACTIONS = 12
 """Digits kept of a cost that is a difference: floats leave crumbs."""
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(msgspec.Struct):
     """A message that was written to the CLI and that no run has taken."""
 
     certain: bool

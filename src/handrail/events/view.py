@@ -114,6 +114,8 @@ class AskItem(_Item, tag="ask"):
     surface: str = ""
     message: str = ""
     ended_at: float | None = None
+    granted_by: str = ""
+    """The ask whose answer decided this one."""
 
 
 class NoticeItem(_Item, tag="notice"):

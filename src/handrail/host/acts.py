@@ -14,12 +14,13 @@ import msgspec
 
 from handrail.errors import HostRefused, LocalProtocolError, SessionLimit, SessionNotFound
 from handrail.host.limits import HostLimits
-from handrail.host.programs import HubPrograms, ProgramCallbacks
+from handrail.host.programs import HubPrograms
 from handrail.link.wire import Command
 from handrail.policy.answers.encoding import decode_answer
 from handrail.policy.storage.loading import Asked
 from handrail.sessions.abroad import WantedSession
 from handrail.sessions.asks import Actor
+from handrail.sessions.beginning import Beginning, begun, checked_id
 from handrail.sessions.launching import SessionSettings, decode_settings
 from handrail.sessions.manager import Manager
 from handrail.sessions.programs import ProgramSpec, attachments_of
@@ -59,11 +60,15 @@ class Situation(Protocol):
 
 @dataclass(frozen=True)
 class Method:
-    """A command. `ordered` ones of a session are done one after the other; one that `reads` may be done again."""
+    """A command. `ordered` ones of a session are done one after the other; one that `reads` may be done again.
+
+    So may a `repeatable` one of which it is not known whether it was done.
+    """
 
     do: Callable[[Acts, Command, dict[str, Any]], Awaitable[Any]]
     ordered: bool = False
     reads: bool = False
+    repeatable: bool = False
 
 
 async def live_sessions(manager: Manager) -> int:
@@ -90,6 +95,7 @@ class Acts:
         self.programs = programs
         self._further = dict(further)
         self._becoming_live = asyncio.Lock()
+        manager.hold_to(limits.policy)
         manager.adopted_as = SessionSettings(options=limits.defaults, policy=limits.asked(None), budget=limits.budget)
 
     def method(self, name: str) -> Method:
@@ -116,22 +122,20 @@ class Acts:
 
     async def start(self, command: Command, params: dict[str, Any]) -> dict[str, str]:
         wanted = _converted(params, WantedSession)
-        options = await asyncio.to_thread(self.limits.options, wanted.options)
-        policy = self.limits.asked(wanted.policy)
-        callbacks, attached = self._attached(wanted.program)
+        session = self.manager.session(checked_id(wanted.id or None))
+        if await begun(self.manager.store, session.id, wanted.request) and await session.is_live():
+            return {"id": session.id}
+        settings = SessionSettings(
+            options=await asyncio.to_thread(self.limits.options, wanted.options),
+            policy=self.limits.asked(wanted.policy),
+            budget=wanted.budget or self.limits.budget,
+        )
+        beginning = Beginning(
+            id=session.id, request=wanted.request, settings=settings, title=wanted.title, worktree=wanted.worktree
+        )
+        attached = self._attached(wanted.program, session.id)
         async with self._one_more():
-            session = await self.manager.start(
-                options,
-                title=wanted.title,
-                policy=policy,
-                budget=wanted.budget or self.limits.budget,
-                worktree=wanted.worktree,
-                on_ask=attached.on_ask,
-                hooks=attached.hooks,
-                tools=attached.tools,
-            )
-        if callbacks is not None:
-            callbacks.session_id = session.id
+            await self.manager.begin(beginning, attached)
         return {"id": session.id}
 
     async def resume(self, command: Command, params: dict[str, Any]) -> None:
@@ -140,7 +144,7 @@ class Acts:
             return
         program = params.get("program")
         spec = _converted(program, ProgramSpec) if program is not None else None
-        _, attached = self._attached(spec, session.id)
+        attached = self._attached(spec, session.id)
         changes = await self._changes(params.get("changes"))
         async with self._again(session):
             await self.manager.resume(
@@ -181,13 +185,10 @@ class Acts:
                 await asyncio.to_thread(self.limits.directory, each.cwd)
         return {"id": (await self.manager.adopt(wanted)).id}
 
-    def _attached(
-        self, program: ProgramSpec | None, session_id: str = ""
-    ) -> tuple[ProgramCallbacks | None, Attachments]:
+    def _attached(self, program: ProgramSpec | None, session_id: str) -> Attachments:
         if program is None:
-            return None, Attachments()
-        callbacks = self.programs.callbacks(program, session_id)
-        return callbacks, attachments_of(program, callbacks)
+            return Attachments()
+        return attachments_of(program, self.programs.callbacks(program, session_id))
 
     async def _changes(self, wanted: Any) -> dict[str, Any]:
         """What is to be other about a session: options, its policy, its budget."""
@@ -204,7 +205,7 @@ class Acts:
     async def _one_more(self) -> AsyncGenerator[None, None]:
         """A session becomes live inside the block, if there is room for it."""
         if self.situation.draining:
-            raise HostRefused(f"{self.situation.name} is drained for maintenance: it starts no session now")
+            raise HostRefused("this host is drained for maintenance: it starts no session now")
         capacity = self.limits.capacity
         if capacity is None:
             yield
@@ -320,7 +321,8 @@ class Acts:
         }
 
     async def list_files(self, command: Command, params: dict[str, Any]) -> dict[str, Any]:
-        files = await self._exchanging(params, lambda path: self.limits.files.listing(path))
+        optional = bool(params.get("optional"))
+        files = await self._exchanging(params, lambda path: self.limits.files.listing(path, optional=optional))
         return {"items": msgspec.to_builtins(files)}
 
     async def fetch_file(self, command: Command, params: dict[str, Any]) -> dict[str, Any]:
@@ -357,8 +359,8 @@ def _as_refusal() -> Iterator[None]:
 
 
 METHODS: Final[Mapping[str, Method]] = {
-    "start": Method(Acts.start),
-    "resume": Method(Acts.resume, ordered=True),
+    "start": Method(Acts.start, ordered=True, repeatable=True),
+    "resume": Method(Acts.resume, ordered=True, repeatable=True),
     "fork": Method(Acts.fork),
     "adoptable": Method(Acts.adoptable, reads=True),
     "adopt": Method(Acts.adopt),

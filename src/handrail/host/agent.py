@@ -169,7 +169,9 @@ class HostAgent:
             self._trouble = str(error)
         else:
             self._trouble = ""
-        return await self._facts.look(live=live, draining=self.draining, trouble=self._trouble)
+        left_out = self._connection.trouble if self._connection is not None else ""
+        trouble = "; ".join(filter(None, (self._trouble, left_out)))
+        return await self._facts.look(live=live, draining=self.draining, trouble=trouble)
 
     # ------------------------------------------------------------ the connection
 
@@ -218,7 +220,7 @@ class HostAgent:
             socket = await dial(self.hub_url, self.identity.key, tls=self._tls)
         except InvalidStatus as error:
             return turned_away(self.hub_url, error)
-        except (OSError, TimeoutError, WebSocketException) as error:
+        except (OSError, TimeoutError, WebSocketException, ImportError) as error:
             return Parting(f"{self.hub_url} cannot be reached: {words_of(error)}")
         try:
             return await self._serve(socket, facts)

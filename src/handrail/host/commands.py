@@ -16,7 +16,7 @@ import msgspec
 
 from handrail.error_records import record_of
 from handrail.errors import HandrailError, HostError, StoreError
-from handrail.host.acts import Acts
+from handrail.host.acts import Acts, Method
 from handrail.link.wire import Command, ErrorRecord, FromHost, Reply
 from handrail.store.base import KeptReply, Store
 
@@ -101,9 +101,9 @@ class Commands:
     async def _run(self, command: Command) -> None:
         try:
             method = self._acts.method(command.method)
-            lane = self._lane(command.session) if method.ordered else nullcontext()
+            lane = self._lane(command.session) if method.ordered and command.session else nullcontext()
             async with lane:
-                reply = await (self._done(command) if method.reads else self._once(command))
+                reply = await (self._done(command) if method.reads else self._once(command, method))
         except HandrailError as error:
             reply = Reply(id=command.id, error=record_of(error))
         del self._running[command.id]  # before the hub knows: it may come again at once
@@ -119,7 +119,7 @@ class Commands:
             lock = self._lanes[session_id] = asyncio.Lock()  # it is kept by those who hold or await it
         return lock
 
-    async def _once(self, command: Command) -> Reply:
+    async def _once(self, command: Command, method: Method) -> Reply:
         """Do it, or say again what it came to."""
         if command.id in self._unkept:
             return self._unkept[command.id]
@@ -131,16 +131,16 @@ class Commands:
             if command.method not in ENDING:
                 raise
             found = None
-        if found is not None:
-            return self._again(command, found, wanted)
+        if found is not None and not (_may_repeat(command, method) and _is_left_undone(found, wanted)):
+            return self._again(found, wanted)
         reply = await self._done(command)
         await self._keep(wanted, reply)
         return reply
 
-    def _again(self, command: Command, found: KeptReply, wanted: KeptReply) -> Reply:
+    def _again(self, found: KeptReply, wanted: KeptReply) -> Reply:
         if found.request_hash != wanted.request_hash:
             raise HostError("another command had this id")
-        if found.status is None:  # begun by a process that is not there any more
+        if _is_left_undone(found, wanted):
             raise HostError(f"{self._name} restarted before this was done: look what became of it")
         return msgspec.msgpack.decode(found.body, type=Reply)
 
@@ -173,6 +173,16 @@ class Commands:
             self._unkept[reply.id] = reply
             if len(self._unkept) > REMEMBERED:
                 self._unkept.popitem(last=False)
+
+
+def _may_repeat(command: Command, method: Method) -> bool:
+    """A start that does not say which session it is would make another one."""
+    return method.repeatable and bool(command.session)
+
+
+def _is_left_undone(found: KeptReply, wanted: KeptReply) -> bool:
+    """Whether the same command was begun by a process that is not there any more."""
+    return found.status is None and found.request_hash == wanted.request_hash
 
 
 def _hash(command: Command) -> str:

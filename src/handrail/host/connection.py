@@ -73,6 +73,11 @@ class HubConnection:
         """What the host says of itself may be other now."""
         self._look_now.set()
 
+    @property
+    def trouble(self) -> str:
+        """What keeps the hub from having everything, in words."""
+        return self._copier.trouble if self._copier is not None else ""
+
     async def is_flushed(self) -> bool:
         """Whether the hub has everything that is stored here."""
         return self._copier is not None and await self._copier.is_complete()

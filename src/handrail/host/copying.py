@@ -17,7 +17,7 @@ from handrail.errors import StoreError
 from handrail.host.outbox import Outbox
 from handrail.host.watching import DeltaFollower
 from handrail.link.windows import Window, page_size
-from handrail.link.wire import Ack, CopyRefused, Gone, Offer, Page
+from handrail.link.wire import LONGEST_PARCEL, Ack, CopyRefused, Gone, Offer, Page
 from handrail.sessions.manager import Manager
 from handrail.store.base import CopyHead, CopyPage
 
@@ -27,6 +27,9 @@ logger = logging.getLogger("handrail.host")
 
 PAGE: Final = 256 * 1024
 SMALLEST_PAGE: Final = 16 * 1024
+LONGEST_PAGE: Final = LONGEST_PARCEL - 1024 * 1024
+"""What is longer would end the connection, and with it the copying of all other sessions: small messages may share its
+parcel."""
 HEADS: Final = 1_000
 SHORTEST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 30.0
@@ -117,6 +120,8 @@ class Copier:
         """What stirred before the hub said what it has of it."""
         self._offering = True
         self._in_trouble = False
+        self._too_long: set[str] = set()
+        """Sessions of which nothing more can be copied."""
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pumps: dict[str, asyncio.Task[None]] = {}
         self._followers: dict[str, asyncio.Task[None]] = {}
@@ -178,6 +183,14 @@ class Copier:
         if on:
             follower = DeltaFollower(self._manager, self._lane(session_id), self._outbox)
             self._followers[session_id] = self._task(follower.run())
+
+    @property
+    def trouble(self) -> str:
+        """What cannot be copied, in words; empty if everything can."""
+        if not self._too_long:
+            return ""
+        names = ", ".join(sorted(each[:8] for each in self._too_long))
+        return f"what follows in session {names} is too long to be sent to the hub: it can only be read on the host"
 
     async def is_complete(self) -> bool:
         """Whether the hub has acknowledged everything that is stored here."""
@@ -276,6 +289,10 @@ class Copier:
 
     async def _send_next(self, lane: Lane) -> bool:
         """Send the next page, if there is one; returns whether there may be another."""
+        if lane.session_id in self._too_long:
+            if await self._store.get_session(lane.session_id) is None:
+                self._forget(lane)
+            return False
         await lane.open()
         async with self._outbox.turn(PAGE):
             size = min(PAGE, max(SMALLEST_PAGE, lane.window.room))
@@ -285,13 +302,21 @@ class Copier:
             if page is None:
                 self._forget(lane)
                 return False
+            if page_size(page) > LONGEST_PAGE:
+                self._leave_out(lane)
+                return False
             if lane.adds(page):
                 self._outbox.put(lane.sent(page))
         return page.more
 
+    def _leave_out(self, lane: Lane) -> None:
+        self._too_long.add(lane.session_id)
+        logger.error("%s", self.trouble)
+
     def _forget(self, lane: Lane) -> None:
         """The session was deleted."""
         self._outbox.put(Gone(session=lane.session_id))
+        self._too_long.discard(lane.session_id)
         self._lanes.pop(lane.session_id, None)
         self._have.pop(lane.session_id, None)
         self.watch(lane.session_id, False)

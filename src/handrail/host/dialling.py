@@ -6,17 +6,16 @@ import ipaddress
 import random
 import ssl
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
 
 from handrail.errors import ConfigError
 from handrail.link.wire import LINK_PATH, LONGEST_PARCEL
 
-__all__ = ["Backoff", "deflate", "dial", "http_address", "is_loopback", "link_address", "problem_detail"]
+__all__ = ["Backoff", "deflate", "dial", "http_address", "is_loopback", "link_address"]
 
 OPEN_SECONDS: Final = 20.0
 CLOSE_SECONDS: Final = 5.0
@@ -84,14 +83,6 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def problem_detail(body: bytes) -> str:
-    """What a hub says of a request that it refused; empty if that is not said as hubs do."""
-    try:
-        return str(msgspec.json.decode(body, type=dict[str, Any]).get("detail") or "")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return ""
-
-
 def deflate() -> ClientPerMessageDeflateFactory:
     """Compression for a link. Against the defaults, which save memory, parcels take 30 % less in half of the time."""
     return ClientPerMessageDeflateFactory(client_max_window_bits=15, compress_settings={"level": 3, "memLevel": 8})
@@ -100,7 +91,8 @@ def deflate() -> ClientPerMessageDeflateFactory:
 async def dial(hub: str, key: str, *, tls: ssl.SSLContext | None = None) -> ClientConnection:
     """Connect. The hub's certificate is verified; `tls` says how, if not as the system does.
 
-    Raises what `websockets` raises: `OSError`, `TimeoutError` or a `WebSocketException`.
+    Raises what `websockets` raises: `OSError`, `TimeoutError`, a `WebSocketException`, or `ImportError` for a proxy of
+    the environment that it cannot use.
     """
     address = link_address(hub)
     here = is_loopback(urlsplit(address).hostname or "")

@@ -10,8 +10,9 @@ import httpx2
 import msgspec
 
 from handrail.errors import HostAway, HostError, HostRefused
-from handrail.host.dialling import http_address, is_loopback, problem_detail
+from handrail.host.dialling import http_address, is_loopback
 from handrail.host.identity import HostIdentity
+from handrail.link.problems import told_by
 from handrail.link.reasons import words_of
 
 __all__ = ["enrol"]
@@ -40,6 +41,8 @@ async def enrol(hub_url: str, code: str, name: str, *, tls: ssl.SSLContext | Non
             response = await client.post(address + PATH, content=body, headers=headers)
     except (httpx2.HTTPError, ssl.SSLError, OSError, UnicodeError, ValueError) as error:
         raise HostAway(f"the hub at {address} cannot be reached: {words_of(error)}") from None
+    except ImportError as error:
+        raise HostError(f"the hub at {address} cannot be reached: {words_of(error)}") from None
     if response.status_code != 201:
         raise _refusal(address, response)
     try:
@@ -58,7 +61,7 @@ def _client(address: str, tls: ssl.SSLContext | None) -> httpx2.AsyncClient:
 
 def _refusal(address: str, response: httpx2.Response) -> HostError:
     """What the hub says, or what its silence means."""
-    detail = problem_detail(response.content)
+    detail = told_by(response.content).detail
     match response.status_code:
         case 401:
             return HostRefused(detail or "the code is wrong: make another one on the hub with `handrail host enrol`")

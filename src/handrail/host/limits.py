@@ -123,7 +123,8 @@ class HostLimits:
     capacity: int | None = None
     defaults: Options = field(default_factory=lambda: Options(include_partial_messages=True))
     policy: Asked = field(default_factory=Asked)
-    """What is asked of the policy files where the hub asks nothing; its rules hold beside those of the hub."""
+    """What every session is held to, beside what the hub asks: its rules add up, its profile is that of sessions for
+    which the hub names none."""
     budget: float | None = None
     """What a session may cost before a person is asked, where the hub does not say."""
     env_names: frozenset[str] = frozenset()
@@ -144,7 +145,7 @@ class HostLimits:
     def files(self) -> FileExchange:
         """The files in the roots, and in the worktrees that Handrail made."""
         worktrees = [os.path.join(directory, "worktrees") for directory in self.own]
-        roots = Roots((*self.directories.paths, *worktrees), setting="host.roots")
+        roots = Roots(self.directories.paths, setting="host.roots", further=worktrees)
         return FileExchange(roots, private=self.private_files, own=self.own)
 
     def exchanged(self, path: str, *, reads: bool) -> str:
@@ -152,7 +153,7 @@ class HostLimits:
         resolved = self.files.resolve(path)
         if not self.file_exchange and not (reads and OUTBOX in resolved.split("/")):
             raise HostRefused(
-                "files are not fetched from this host nor put there: its owner can allow it (`host.file_exchange`)"
+                "its owner does not let files be fetched from there or put there (the setting host.file_exchange)"
             )
         return resolved
 
@@ -185,20 +186,12 @@ class HostLimits:
         return changes
 
     def asked(self, wanted: Asked | None) -> Asked:
-        """What a session is held to. There is always a policy: that of the files, at the least."""
+        """What a hub may ask of a session's policy. There is always one: that of the files and of the owner."""
         wanted = wanted or Asked()
-        profile = wanted.profile or self.policy.profile
-        self.check_profile(profile)
+        self.check_profile(wanted.profile)
         if wanted.allow and "trusted" not in self.profiles:
             raise HostRefused("the owner of this host lets no hub add rules that allow something: see host.profiles")
-        return Asked(
-            profile=profile,
-            allow=(*self.policy.allow, *wanted.allow),
-            ask=(*self.policy.ask, *wanted.ask),
-            deny=(*self.policy.deny, *wanted.deny),
-            otherwise=wanted.otherwise or self.policy.otherwise,
-            expire_after=wanted.expire_after if wanted.expire_after is not None else self.policy.expire_after,
-        )
+        return wanted
 
     def check_stored(self, settings: SessionSettings) -> None:
         """Raise `HostRefused` if a session may not go on as it was: its owner may have changed the limits since."""

@@ -7,12 +7,14 @@ from enum import IntEnum
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from handrail.host.dialling import problem_detail
+from handrail.link.problems import told_by
 
 __all__ = ["Closing", "Parting", "cut_off", "turned_away"]
 
-NOT_A_HUB = frozenset({403, 404, 405, 421})
+NOT_A_HUB = frozenset({401, 403, 404, 405, 421})
 """What is answered at an address where no hub takes hosts, or not under this name."""
+UNKNOWN_KEY = "not_authenticated"
+"""How a hub says so. Whatever else answers 401 in front of it, such as a proxy that wants a login, knows no keys."""
 
 
 class Closing(IntEnum):
@@ -35,13 +37,13 @@ class Parting:
 
 def turned_away(hub: str, error: InvalidStatus) -> Parting:
     """The hub, or whatever answers in its place, did not open a connection."""
-    status, detail = error.response.status_code, problem_detail(bytes(error.response.body or b""))
-    if status == 401:
+    status, told = error.response.status_code, told_by(bytes(error.response.body or b""))
+    if told.code == UNKNOWN_KEY:
         return _unknown(hub)
     if status in NOT_A_HUB:
-        words = detail or f"it answered with {status}; check the address, and the hub's version"
+        words = told.detail or f"it answered with {status}; check the address, and the hub's version"
         return Parting(f"what answers at {hub} takes no hosts: {words}", hopeless=True)
-    return Parting(f"{hub} answered with {status}" + (f": {detail}" if detail else ""))
+    return Parting(f"{hub} answered with {status}" + (f": {told.detail}" if told.detail else ""))
 
 
 def cut_off(hub: str, name: str, error: ConnectionClosed, *, is_new: bool) -> Parting:

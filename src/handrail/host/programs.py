@@ -32,7 +32,7 @@ class HubPrograms:
         self._giving_up: asyncio.TimerHandle | None = None
         self._closed = False
 
-    def callbacks(self, spec: ProgramSpec, session_id: str = "") -> ProgramCallbacks:
+    def callbacks(self, spec: ProgramSpec, session_id: str) -> ProgramCallbacks:
         """The way to one program, for one session."""
         return ProgramCallbacks(self, spec.id, session_id)
 
@@ -92,18 +92,18 @@ class HubPrograms:
 
 
 class ProgramCallbacks:
-    """The `Callbacks` of one program. `session_id` becomes known once the session is there."""
+    """The `Callbacks` of one program for one session."""
 
     def __init__(self, programs: HubPrograms, program: str, session_id: str) -> None:
         self._programs = programs
         self._program = program
-        self.session_id = session_id
+        self._session_id = session_id
 
     async def call(self, kind: str, name: str, payload: Any, *, timeout: float) -> Any:
         """Call what the program offers, and wait for its answer."""
         callback = Callback(
             id=uuid4().hex,
-            session=self.session_id,
+            session=self._session_id,
             program=self._program,
             kind=kind,
             name=name,

@@ -61,7 +61,8 @@ __all__ = [
 VERSION: Final = 1
 LINK_PATH: Final = "/api/hosts/link"
 LONGEST_PARCEL: Final = 160 * 1024 * 1024
-"""In bytes: an event may be as long as a line of the CLI may be, and the ask or message it is about comes with it."""
+"""In bytes: what a line of the CLI leads to takes a multiple of it, since an ask repeats it with its description. What
+is longer still is not copied, which the host says."""
 
 
 class CliFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,7 +185,8 @@ class Welcome(msgspec.Struct, frozen=True, kw_only=True, tag="welcome"):
 
 
 class Have(msgspec.Struct, frozen=True, kw_only=True, tag="have"):
-    """Where the copies of the offered sessions stand: one for each, with 0 for a session that is not copied yet."""
+    """Where the copies of the offered sessions stand: with 0 for one that is not copied yet, and without those that are
+    not the host's own, as on a machine with another's disk: nothing of them is wanted."""
 
     heads: Sequence[CopyHead]
 

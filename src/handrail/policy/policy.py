@@ -45,7 +45,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 BUILT_IN = Origin("built in")
-BY_THE_PROGRAM = Origin("program", "given by the program")
+BY_THE_PROGRAM = Origin("program", "given by the program or its settings")
 
 
 class PlacedRule(msgspec.Struct, frozen=True):

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from handrail.errors import InvalidOptions
-from handrail.protocol.launch import Version, command_line
+from handrail.protocol.launch import command_line
 from handrail.protocol.options import Options, TokenBy, TransportKind
+from handrail.protocol.options.since import Version
 
 __all__ = [
     "REFUSES_SINCE",

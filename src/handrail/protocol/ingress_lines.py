@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from handrail.protocol.json_nesting import Nesting
+
 __all__ = ["Head", "LineCutter", "Reply", "head_of", "message_of"]
 
 
@@ -73,6 +75,10 @@ class LineCutter:
     def __init__(self, max_line: int) -> None:
         self._max_line = max_line
         self._partial = bytearray()
+        self._nesting: Nesting | None = None
+        """Of a line that has come in several messages, none of which ended it."""
+        self._hopeless = False
+        """Whether only a newline can end the line."""
         self._skipping = False
         self.too_long = 0
         """How many lines were skipped."""
@@ -92,14 +98,31 @@ class LineCutter:
         """The line that `piece` ends; empty if it was skipped, or blank."""
         self._keep(piece)
         line, self._partial = bytes(self._partial), bytearray()
+        self._nesting, self._hopeless = None, False
         skipping, self._skipping = self._skipping, False
         return b"" if skipping else line.strip(b" \t\r\0")
 
     def _begun(self, rest: bytes) -> Iterator[bytes]:
         """What came without a newline is the beginning of a line, unless it is a whole object already."""
         self._keep(rest)
-        if not self._skipping and self._partial[:1] == b"{" and rest[-1:] == b"}" and _is_whole(self._partial):
+        if not self._skipping and self._completes(rest):
             yield self._ended(b"")
+
+    def _completes(self, piece: bytes) -> bool:
+        """Whether `piece` makes the line a whole object. No part is read again for each piece that follows."""
+        if self._partial[:1] != b"{" or self._hopeless:
+            return False
+        if self._nesting is None:
+            if piece[-1:] == b"}" and _is_whole(self._partial):
+                return True
+            self._nesting = Nesting()
+            self._nesting.add(bytes(self._partial))
+        else:
+            self._nesting.add(piece)
+            if self._nesting.is_closed and _is_whole(self._partial):
+                return True
+        self._hopeless = self._nesting.is_closed
+        return False
 
     def _keep(self, piece: bytes) -> None:
         if self._skipping:

@@ -35,6 +35,8 @@ class HubChange(msgspec.Struct, frozen=True, kw_only=True):
     """The number of its last event, or one shortly before that."""
     host: str = ""
     """The name of the host that runs it; empty for the hub's own machine."""
+    host_state: str = ""
+    """Of that host: connected, away, draining or revoked."""
     updated_at: float = 0.0
     asks: tuple[WaitingAsk, ...] = ()
 
@@ -100,6 +102,7 @@ class _Session(msgspec.Struct):
     live: bool = False
     last_seq: int = 0
     host_name: str = ""
+    host_state: str = ""
     updated_at: float = 0.0
 
 
@@ -133,5 +136,6 @@ def _standing(session: _Session) -> HubChange:
         live=session.live,
         last_seq=session.last_seq,
         host=session.host_name,
+        host_state=session.host_state,
         updated_at=session.updated_at,
     )

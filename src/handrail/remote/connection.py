@@ -113,10 +113,17 @@ class HubConnection:
         return _decoded(await self._insisting("GET", path, _cannot_tell, params=_given(query)), into)
 
     async def post(
-        self, path: str, into: Any = None, *, body: Any = None, key: str | None = None, recover: Recover = _cannot_tell
+        self,
+        path: str,
+        into: Any = None,
+        *,
+        body: Any = None,
+        key: str | None = None,
+        recover: Recover = _cannot_tell,
+        repeatable: bool = False,
     ) -> Any:
         """Do something. Tried again with the same `key` it is done once."""
-        return await self.act("POST", path, into, body=body, key=key, recover=recover)
+        return await self.act("POST", path, into, body=body, key=key, recover=recover, repeatable=repeatable)
 
     async def act(
         self,
@@ -127,18 +134,20 @@ class HubConnection:
         body: Any = None,
         key: str | None = None,
         recover: Recover = _cannot_tell,
+        repeatable: bool = False,
     ) -> Any:
         """The same for any method.
 
         A hub that dies in the middle of something knows nothing of its key afterwards: before it is tried again,
-        `recover` looks whether it was done.
+        `recover` looks whether it was done. What is `repeatable` does no harm a second time, because it names what it
+        makes: it is also tried again if a host was lost before it had said what became of it.
         """
         key = key or (uuid4().hex if self.patience else None)
         headers = {"idempotency-key": key} if key is not None else {}
         content = None if body is None else msgspec.json.encode(body)
         if content is not None:
             headers["content-type"] = "application/json"
-        answer = await self._insisting(method, path, recover, content=content, headers=headers)
+        answer = await self._insisting(method, path, recover, repeatable=repeatable, content=content, headers=headers)
         return _decoded(answer, into) if isinstance(answer, Response) else answer
 
     async def text(self, path: str, /, **query: Any) -> str:
@@ -151,7 +160,9 @@ class HubConnection:
         response: Response = await self._insisting("GET", path, _cannot_tell, params=_given(query))
         return response.content
 
-    async def _insisting(self, method: str, path: str, recover: Recover, **how: Any) -> Any:
+    async def _insisting(
+        self, method: str, path: str, recover: Recover, *, repeatable: bool = False, **how: Any
+    ) -> Any:
         """The answer, or what was recovered instead."""
         began = time.monotonic()
         pauses = Pauses()
@@ -160,7 +171,7 @@ class HubConnection:
             try:
                 return await self._sent(method, path, **how)
             except errors.HandrailError as error:
-                if time.monotonic() + pause > began + self._patience_with(error):
+                if time.monotonic() + pause > began + self._patience_with(error, repeatable=repeatable):
                     raise
             await asyncio.sleep(pause)
             try:
@@ -170,12 +181,14 @@ class HubConnection:
             if recovered is not None:
                 return recovered
 
-    def _patience_with(self, error: errors.HandrailError) -> float:
+    def _patience_with(self, error: errors.HandrailError, *, repeatable: bool) -> float:
         """For how long to try again what failed so."""
         match error:
             case HubError(code="in_progress"):
                 return SECONDS if self.patience else 0.0  # the same request, whose answer was not heard, goes on there
             case HubUnreachable() | HubError(code="stopping"):
+                return self.patience
+            case errors.OutcomeUnknown() if repeatable:
                 return self.patience
             case HubError(code="", status=status) if status in PASSING:
                 return self.patience
@@ -218,6 +231,7 @@ _ERRORS: Mapping[str, type[errors.HandrailError]] = {
     "invalid_config": errors.ConfigError,
     "session_not_found": errors.SessionNotFound,
     "ambiguous_session": errors.AmbiguousSession,
+    "session_exists": errors.SessionExists,
     "session_busy": errors.SessionBusy,
     "session_not_live": errors.SessionNotLive,
     "session_limit": errors.SessionLimit,
@@ -229,6 +243,7 @@ _ERRORS: Mapping[str, type[errors.HandrailError]] = {
     "process_exited": errors.ProcessError,
     "host_not_found": errors.HostNotFound,
     "host_away": errors.HostAway,
+    "outcome_unknown": errors.OutcomeUnknown,
     "host_refused": errors.HostRefused,
 }
 """The error of each problem that a program would have met without a hub, too, where the hub does not name it itself."""

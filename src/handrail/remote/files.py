@@ -38,7 +38,8 @@ class RemoteFiles:
         put: _Put = await self._connection.act("PUT", ADDRESS, _Put, body=body)
         return put.path
 
-    async def list(self, path: str, *, host: str = "") -> list[ListedFile]:
-        """The files in a directory, by name, without private ones."""
-        listed: _Listed = await self._connection.get("/api/files", _Listed, path=path, host=host)
+    async def list(self, path: str, *, host: str = "", optional: bool = False) -> list[ListedFile]:
+        """The files in a directory, by name, without private ones; `optional`: none, if there is no such directory."""
+        wished = {"optional": True} if optional else {}
+        listed: _Listed = await self._connection.get("/api/files", _Listed, path=path, host=host, **wished)
         return listed.items

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -37,6 +37,7 @@ from handrail.remote.paths import session_path
 from handrail.remote.programs import OfferedProgram, Programs
 from handrail.remote.reading import RemoteStore
 from handrail.sessions.asking import OnAsk
+from handrail.sessions.beginning import checked_id
 from handrail.sessions.hooks import Hook
 from handrail.sessions.mcp import ToolServer
 from handrail.sessions.session import Session
@@ -176,6 +177,7 @@ class Hub:
         self,
         options: Options | None = None,
         *,
+        id: str | None = None,
         host: str = "",
         title: str = "",
         policy: Asked | Policy | None = None,
@@ -190,29 +192,24 @@ class Hub:
 
         `cwd` is a directory there. The policy is what the hub is configured for, and what `policy` adds to it.
         `on_ask`, `hooks` and `tools` run in this process for as long as it is connected.
+
+        The session gets the `id` that you chose, a UUID: a program that does not know what became of a start can then
+        start the same again, and there is one session. Raises `SessionExists` if the id is that of another one.
         """
         wishes.check_record(record)
+        session_id = checked_id(id)
         body = wishes.new_session(options or Options(), host=host, is_here=self._connection.socket is not None)
         body |= wishes.given(
-            host=host or None, title=title or None, policy=wishes.policy(policy), budget=budget, worktree=worktree
+            id=session_id,
+            host=host or None,
+            title=title or None,
+            policy=wishes.policy(policy),
+            budget=budget,
+            worktree=worktree,
         )
         async with self._offering(on_ask, hooks, tools) as offer:
-            return self.session(await self._started({**body, **offer}, offer))
-
-    async def _started(self, body: dict[str, Any], offer: Mapping[str, Any]) -> str:
-        """Have it started once. A hub that died meanwhile may have started it and told nobody."""
-        cli_session_id = body["options"].get("session_id")
-
-        async def was_started() -> str | None:
-            which = SessionFilter(archived=None, cli_session_id=cli_session_id)
-            found = await self.store.list_sessions(which, limit=1) if cli_session_id else []
-            return found[0].id if found else None
-
-        made = await self._connection.post("/api/sessions", records.Made, body=body, recover=was_started)
-        if isinstance(made, records.Made):
-            return made.id
-        await self._connection.post(f"{session_path(made)}/resume", body=dict(offer))
-        return str(made)
+            made = await self._connection.post("/api/sessions", records.Made, body={**body, **offer}, repeatable=True)
+        return self.session(made.id)
 
     def session(self, session_id: str) -> Session:
         """The handle of a session whose id is known. Nothing is looked up."""

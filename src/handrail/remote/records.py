@@ -98,6 +98,7 @@ class _Ask(msgspec.Struct, kw_only=True):
     surface: str = ""
     decided_at: float | None = None
     closed_at: float | None = None
+    granted_by: str = ""
 
     @property
     def row(self) -> AskRow:

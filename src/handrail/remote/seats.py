@@ -56,7 +56,7 @@ class RemoteSeat:
     async def send(self, content: Any, *, actor: Actor, uuid: str | None) -> str:
         # With a uuid it is the same message however often it arrives, also at another hub.
         body = {"content": _plain(content), "uuid": uuid or str(uuid4()), "resume": self._resumes}
-        sent: _Sent = await self._connection.post(f"{self._path}/messages", _Sent, body=body)
+        sent: _Sent = await self._connection.post(f"{self._path}/messages", _Sent, body=body, repeatable=True)
         return sent.uuid
 
     async def decide(self, ask_id: str, answer: AnyAnswer, *, actor: Actor, digest: str | None) -> None:
@@ -72,8 +72,9 @@ class RemoteSeat:
 
         async def was_taken() -> bool | None:
             row = await self._store.get_ask(self._id, ask_id)
-            taken = row is not None and row.answer is not None and msgspec.json.decode(row.answer) == encoded
-            return taken or None
+            if row is None or row.answer is None or (resume and row.state != "resumed"):
+                return None  # one that did not get to Claude Code may be given again, and is not that of now
+            return msgspec.json.decode(row.answer) == encoded or None
 
         body = {"answer": encoded, "digest": digest, "resume": resume}
         await self._connection.post(f"{ask_path(self._id, ask_id)}/answer", body=body, recover=was_taken)

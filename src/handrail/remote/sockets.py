@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from handrail.errors import HandrailError
+from handrail.link.problems import told_by
 from handrail.link.reasons import words_of
 from handrail.remote.caller import ANYWHERE
 from handrail.remote.connection import HubConnection
@@ -31,7 +32,8 @@ LONGEST_PAUSE: Final = 5.0
 
 FINAL: Final = {4400: "bad_request", 4401: "not_authenticated", 4403: "role_needed"}
 """Close codes after which connecting again would be no use, with the problem that each is."""
-REFUSED: Final = range(400, 500)
+REFUSED: Final = frozenset(range(400, 500)) - {429}
+"""What a hub that refuses us for good answers; a proxy in front of one that is being replaced may answer the same."""
 
 
 class Watcher(Protocol):
@@ -116,9 +118,11 @@ class LastingSocket:
                 return await unix_connect(local, _web_socket(ANYWHERE, self._path), **how)
             return await connect(_web_socket(self._connection.url, self._path), ssl=self._connection.tls, **how)
         except InvalidStatus as error:
-            status = error.response.status_code
-            if status in REFUSED:
-                raise HubError(f"the hub at {where} refuses a socket: {error}", code="", status=status) from None
+            status, told = error.response.status_code, told_by(bytes(error.response.body or b""))
+            if status in REFUSED and told.code:
+                raise HubError(
+                    f"the hub at {where} refuses a socket: {told.detail}", code=told.code, status=status
+                ) from None
             raise HubUnreachable(f"the hub at {where} does not answer: {error}") from None
         except (OSError, TimeoutError, ssl.SSLError, WebSocketException, EOFError) as error:
             self._connection.look_again()

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 import msgspec
 
@@ -39,17 +38,12 @@ def check_record(record: Any) -> None:
 
 
 def new_session(options: Options, *, host: str, is_here: bool) -> dict[str, Any]:
-    """A start as a hub takes it.
-
-    The id of the conversation is chosen here: by it a start is found again whose answer was lost. A host
-    chooses its own.
-    """
+    """A start as a hub takes it."""
     if options.resume is not None or options.continue_conversation:
         raise InvalidOptions("a new session resumes nothing: use Hub.resume, or Hub.adopt for one of the CLI's")
     plain = plain_options(options)
     cwd = directory(str(plain.pop("cwd", "") or ""), is_here=is_here and not host)
-    session_id = options.session_id or (None if host else str(uuid4()))
-    return {"cwd": cwd, "options": {**plain, **given(session_id=session_id)}}
+    return {"cwd": cwd, "options": {**plain, **given(session_id=options.session_id)}}
 
 
 def directory(path: str, *, is_here: bool) -> str:

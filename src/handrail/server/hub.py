@@ -129,7 +129,7 @@ class Hub:
         self.metrics = Metrics()
         self.roots = Roots(settings.roots or ("~",), home=os.path.expanduser("~"))
         worktrees = os.path.join(manager.places.state, "worktrees")
-        self.working_roots = Roots((*self.roots.paths, worktrees), home=self.roots.home)
+        self.working_roots = Roots(self.roots.paths, home=self.roots.home, further=[worktrees])
         """Where sessions may work: inside the roots, and in the worktrees that Handrail made."""
         self.files = FileExchange(self.working_roots, private=settings.private_files, own=manager.places.all)
         self.tokens = Tokens(self.store)
@@ -159,9 +159,8 @@ class Hub:
         self.hosts.on_callback = self.programs.answer_callback
         self.manager.with_abroad(self.hosts)
         defaults = self.settings.defaults
-        self.manager.adopted_as = SessionSettings(
-            options=defaults.options, policy=defaults.policy, budget=defaults.budget
-        )
+        self.manager.hold_to(defaults.policy)
+        self.manager.adopted_as = SessionSettings(options=defaults.options, policy=Asked(), budget=defaults.budget)
         await self._resources.enter_async_context(JournalWatch(self.store, self.metrics))
         self._resources.callback(self.tokens.close)
         self._resources.callback(self.tokens.on_revoked(self.live.close_token))
@@ -190,7 +189,7 @@ class Hub:
         except (HostAway, ProcessError, SessionNotLive) as error:
             if not self.stopping:
                 raise
-            why = "the hub stopped before the session had started: start it when the hub is back"
+            why = "the hub stopped before the session was known to have started: start it again when the hub is back"
             raise Problem("stopping", why) from error
 
     def session(self, session_id: str) -> Session:

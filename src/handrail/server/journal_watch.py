@@ -5,10 +5,8 @@ Nothing waits for it. It reads behind the writers, a few seconds late, and each 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
@@ -18,6 +16,7 @@ import msgspec
 from handrail.errors import StoreError
 from handrail.server.metrics import Metrics
 from handrail.sessions.starts import RUNNING
+from handrail.sessions.stirred import EVERY_SESSION, Stirred
 from handrail.store.base import EventRow, SessionFilter, Store
 
 __all__ = ["JournalWatch"]
@@ -26,7 +25,6 @@ logger = logging.getLogger("handrail.server")
 
 PAUSE: Final = 2.0
 PAGE: Final = 500
-EVERY_SESSION: Final = 100_000
 
 
 class _Closed(msgspec.Struct):
@@ -48,59 +46,41 @@ class JournalWatch:
     def __init__(self, store: Store, metrics: Metrics, *, pause: float = PAUSE) -> None:
         self._store = store
         self._metrics = metrics
-        self._pause = pause
         self._seen: dict[str, int] = {}
-        self._changed: set[str] = set()
-        self._woken = asyncio.Event()
         self._opened_at = time.time()
         self._last_start: dict[str, float] = {}
-        self._unwatch: Callable[[], None] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._stirred = Stirred(store, changed=self._count, empty=self._forget, pause=pause)
 
     async def __aenter__(self) -> Self:
         rows = await self._store.list_sessions(SessionFilter(archived=None), limit=EVERY_SESSION)
         self._seen = {row.id: row.last_seq for row in rows}
-        self._unwatch = self._store.watch(self._hear)
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._stirred.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._unwatch is not None:
-            self._unwatch()
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self._stirred.stop()
 
-    def _hear(self, session_id: str, seq: int) -> None:
-        if seq == 0:
-            self._seen.pop(session_id, None)
-            self._last_start.pop(session_id, None)
-            self._changed.discard(session_id)
-            return
-        self._changed.add(session_id)
-        self._woken.set()
-
-    async def _run(self) -> None:
-        while True:
-            await self._woken.wait()
-            self._woken.clear()
-            changed, self._changed = self._changed, set()
-            for session_id in changed:
-                try:
-                    await self._count(session_id)
-                except StoreError as error:  # figures may be late; the sessions themselves say what is wrong
-                    logger.debug("the journal of session %s was not counted: %s", session_id[:8], error)
-            await asyncio.sleep(self._pause)
+    def _forget(self, session_id: str) -> None:
+        self._seen.pop(session_id, None)
+        self._last_start.pop(session_id, None)
 
     async def _count(self, session_id: str) -> None:
+        try:
+            await self._count_starts(session_id)
+            await self._count_events(session_id)
+        except StoreError as error:  # figures may be late; the sessions themselves say what is wrong
+            logger.debug("the journal of session %s was not counted: %s", session_id[:8], error)
+
+    async def _count_starts(self, session_id: str) -> None:
         before = self._last_start.get(session_id, self._opened_at)
         for start in await self._store.starts(session_id, since=before):
             if start.at > before and start.why != RUNNING:
                 self._metrics.cli_started(start.why)
                 self._last_start[session_id] = start.at
+
+    async def _count_events(self, session_id: str) -> None:
         while rows := await self._store.read(session_id, after=self._seen.get(session_id, 0), limit=PAGE):
             for row in rows:
                 self._note(row)

@@ -10,6 +10,11 @@ __all__ = ["EXAMPLES"]
 EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "sessions.create": {
         "short": {"cwd": "~/projects/shop", "prompt": "Fix the failing test."},
+        "once, however often it is sent": {
+            "id": "0b8e0f4e-58ab-4a6e-9c0c-3f1d6f1f7c11",
+            "cwd": "~/projects/shop",
+            "prompt": "Fix the failing test.",
+        },
         "full": {
             "cwd": "~/projects/shop",
             "prompt": "Fix the failing test.",

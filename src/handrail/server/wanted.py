@@ -12,12 +12,11 @@ from typing import Any, Final
 import msgspec
 
 from handrail.errors import InvalidOptions
-from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
 from handrail.server.roots import Roots
 from handrail.sessions.launching import with_configured_prompt
 
-__all__ = ["ALLOWED", "REFUSED", "REFUSED_VARIABLES", "checked_options", "merged_policy", "with_wanted"]
+__all__ = ["ALLOWED", "REFUSED", "REFUSED_VARIABLES", "checked_options", "with_wanted"]
 
 ALLOWED: Final = frozenset(
     {
@@ -90,18 +89,6 @@ def checked_options(wanted: Mapping[str, Any], roots: Roots) -> dict[str, Any]:
     if "permission_mode" in checked:
         checked["dangerously_skip_permissions"] = False  # it would win over the mode
     return checked
-
-
-def merged_policy(base: Asked, wanted: Asked) -> Asked:
-    """What a session is held to beside the policy files: rules add up, and what the wish names goes before the rest."""
-    return Asked(
-        profile=wanted.profile or base.profile,
-        allow=(*base.allow, *wanted.allow),
-        ask=(*base.ask, *wanted.ask),
-        deny=(*base.deny, *wanted.deny),
-        otherwise=wanted.otherwise or base.otherwise,
-        expire_after=wanted.expire_after if wanted.expire_after is not None else base.expire_after,
-    )
 
 
 def _check_name(name: str) -> None:

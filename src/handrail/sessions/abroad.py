@@ -22,8 +22,13 @@ __all__ = ["Abroad", "WantedSession"]
 
 
 class WantedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session to be started on another machine, as plain values. `options` is what `plain_options` gives."""
+    """A session to be started on another machine, as plain values. `options` is what `plain_options` gives.
 
+    With the same `id` and `request` it is the same session, however often it is started.
+    """
+
+    id: str = ""
+    request: str = ""
     options: dict[str, Any] = {}
     title: str = ""
     policy: Asked | None = None
@@ -41,7 +46,7 @@ class Abroad(Protocol):
 
     async def start(self, host: str, wanted: WantedSession) -> str:
         """Start a session on a host that `host` names: a name, an id, `label:NAME`, or `any`. Returns its id once the
-        first copy of it is here."""
+        first copy of it is here. One that was started already is started nowhere else. Raises `SessionExists`."""
 
     async def resume(self, row: SessionRow, changes: Mapping[str, Any], program: ProgramSpec | None = None) -> None:
         """Make a session live there again, unless it is."""

@@ -18,7 +18,7 @@ import msgspec
 from handrail.policy.describing.visible import one_line
 from handrail.sessions.transcripts import SYNTHETIC_MODEL, Line, command_of, history, parse_line, time_of, words_of
 
-__all__ = ["Adoptable", "adoptable", "find_adoptable", "history"]
+__all__ = ["Adoptable", "adoptable", "find_adoptable", "history", "transcript_of"]
 
 HEAD = 64 * 1024
 READ_WHOLE = 512 * 1024
@@ -89,12 +89,20 @@ def find_adoptable(
     home: str, session_id: str, *, environ: Mapping[str, str] = _NOTHING, complain: Complain = _log.warning
 ) -> Adoptable | None:
     """The session with this id; None if there is none."""
+    path = transcript_of(home, session_id, environ=environ, complain=complain)
+    return _look_at(path, complain) if path is not None else None
+
+
+def transcript_of(
+    home: str, session_id: str, *, environ: Mapping[str, str] = _NOTHING, complain: Complain = _log.warning
+) -> str | None:
+    """Where the transcript of the session with this id is; None if there is none."""
     if os.path.basename(session_id) != session_id or session_id.startswith(_SUBAGENT_PREFIX):
         return None
     for directory in _project_directories(_projects(home, environ), None, complain):
         path = os.path.join(directory, session_id + _SUFFIX)
         if os.path.isfile(path):
-            return _look_at(path, complain)
+            return path
     return None
 
 

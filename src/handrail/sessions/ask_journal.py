@@ -93,6 +93,7 @@ class AskJournal:
             decided_by=decision.actor.name,
             surface=decision.actor.surface,
             decided_at=decision.at,
+            granted_by=decision.actor.granted_by,
         )
         try:
             async with asyncio.timeout(RECORDING_PATIENCE):
@@ -155,6 +156,7 @@ def _answered_event(
         by=decision.actor.name,
         surface=decision.actor.surface,
         decided_at=decision.at,
+        granted_by=decision.actor.granted_by,
     )
 
 
@@ -167,4 +169,5 @@ def _answered_row(row: AskRow, state: AskRowState, decision: Decision, answer: d
         decided_by=decision.actor.name,
         surface=decision.actor.surface,
         decided_at=decision.at,
+        granted_by=decision.actor.granted_by,
     )

@@ -40,6 +40,8 @@ class Actor(msgspec.Struct, frozen=True):
     name: str
     surface: str = "python"
     pid: int | None = None
+    granted_by: str = ""
+    """The ask that they answered, if it was not this one: its process had ended, and this one asks for the same."""
 
     @property
     def is_remote(self) -> bool:

@@ -12,9 +12,10 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 from uuid import uuid4
+
+import msgspec
 
 from handrail.errors import BudgetSpent, InvalidOptions, UnfitAnswer
 from handrail.events.runs import stated_cost
@@ -292,8 +293,7 @@ def _amounts(purse: Purse) -> str:
     return f"{when}${purse.spent:.2f} of ${purse.limit:.2f}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Decider:
+class _Decider(msgspec.Struct, frozen=True):
     """Takes the answer to a budget's ask."""
 
     budget: Budget

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from handrail.errors import ControlExpired, ControlRefused, ProcessError
+from handrail.protocol import lenient
 from handrail.protocol.connection import Connection, OurRequest
+from handrail.protocol.control import HOST_REQUESTS, Request
 from handrail.protocol.frames import ControlResult
 
-__all__ = ["ControlCalls"]
+__all__ = ["ControlCalls", "typed_answer"]
+
+logger = logging.getLogger("handrail.client")
 
 
 class ControlCalls:
@@ -23,8 +28,10 @@ class ControlCalls:
         self.may_withdraw = False
         """Whether the CLI survives being told that an answer is no longer wanted: 2.1.37 does not."""
 
-    async def call(self, subtype: str, fields: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-        """Make a request and wait for the body of its answer."""
+    async def call(self, subtype: str, fields: Mapping[str, Any], timeout: float | None) -> dict[str, Any]:
+        """Make a request and wait for the body of its answer, for as long as its kind may take if no time is given."""
+        if timeout is None:
+            timeout = HOST_REQUESTS.get(subtype, Request).timeout
         loop = asyncio.get_running_loop()
         request = self._connection.request(subtype, fields)
         reply = self._replies[request.id] = loop.create_future()
@@ -71,3 +78,11 @@ class ControlCalls:
             self._write(self._connection.withdraw(request))
         else:
             self._connection.expire(request)
+
+
+def typed_answer(reply: dict[str, Any], into: Any, subtype: str) -> Any:
+    """An answer as a struct. What does not fit is logged, and the rest kept."""
+    answer, problems = lenient.convert(reply, into)
+    for problem in problems:
+        logger.warning("the answer to %s has an unexpected shape: %s", subtype, problem)
+    return answer

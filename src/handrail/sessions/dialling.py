@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from handrail.protocol.dialling import dialling_command_line, dialling_environment
 from handrail.protocol.options import Options
-from handrail.transports.base import Transport
+from handrail.transports.base import PassingOn, Receiver, Transport
 from handrail.transports.versions import check_dials
 
 if TYPE_CHECKING:
-    from handrail.sessions.client import Launch
+    from handrail.sessions.cli_process import Launch
     from handrail.transports.ingress.transport import Surroundings
 
 __all__ = ["dialled"]
@@ -46,27 +46,15 @@ def _readable_once(token: str) -> int:
     return reading
 
 
-class _ClosingAfterStart:
+class _ClosingAfterStart(PassingOn):
     """A process that has inherited a descriptor: our own copy of it is closed as soon as it runs."""
 
     def __init__(self, process: Transport, descriptor: int) -> None:
-        self._process = process
+        super().__init__(process)
         self._descriptor = descriptor
-        self.write = process.write
-        self.drain = process.drain
-        self.close_input = process.close_input
-        self.close = process.close
 
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
-
-    @property
-    def stderr_tail(self) -> str:
-        return self._process.stderr_tail
-
-    async def open(self, receiver: object) -> None:
+    async def open(self, receiver: Receiver) -> None:
         try:
-            await self._process.open(receiver)  # type: ignore[arg-type]
+            await super().open(receiver)
         finally:
             os.close(self._descriptor)

@@ -34,6 +34,8 @@ __all__ = ["Enforcement", "with_settings"]
 logger = logging.getLogger("handrail.policy")
 
 LISTS = ("allow", "ask", "deny")
+KEEPS_HOOKS: Mapping[str, Any] = {"disableAllHooks": False, "env": {"CLAUDE_CODE_SIMPLE": "0"}}
+"""Settings without which those of a user or a repository could switch our hook off: it makes the policy bind."""
 REMEMBERED_CALLS = 200
 
 LONGEST_HOLD = 20 * 24 * 3600.0
@@ -240,8 +242,13 @@ class Enforcement:
 
 
 def with_settings(options: Options, policy: Policy) -> Options:
-    """`options` with what the CLI's own settings can say of the policy: it holds even where our hook is not called."""
-    return msgspec.structs.replace(options, settings=_merged(_settings_of(options), policy.settings()))
+    """`options` with what the CLI's own settings can say of the policy: it holds even where our hook is not called.
+
+    They count more than the user's and the project's, and so they also say that our hook is called.
+    """
+    settings = _merged(_settings_of(options), policy.settings())
+    env = {**_section(settings, "env"), **KEEPS_HOOKS["env"]}
+    return msgspec.structs.replace(options, settings={**settings, **KEEPS_HOOKS, "env": env})
 
 
 def _settings_of(options: Options) -> dict[str, Any]:
@@ -269,15 +276,20 @@ def _parsed(named: str, cwd: str | PurePath | None) -> dict[str, Any]:
 
 
 def _merged(settings: dict[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
-    permissions = settings.get("permissions") or {}
-    if not isinstance(permissions, Mapping):
-        raise InvalidOptions("settings['permissions'] is no object, so no policy can be added to it")
+    permissions = _section(settings, "permissions")
     merged = dict(permissions)
     for name in LISTS:
         rules = [*(permissions.get(name) or ()), *added["permissions"].get(name, ())]
         if rules:
             merged[name] = list(dict.fromkeys(rules))
     return {**settings, "permissions": merged}
+
+
+def _section(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = settings.get(name) or {}
+    if not isinstance(section, Mapping):
+        raise InvalidOptions(f"settings[{name!r}] is no object, so no policy can be added to it")
+    return section
 
 
 def _is_for_a_person(ask: Ask) -> bool:

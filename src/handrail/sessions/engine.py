@@ -16,7 +16,8 @@ import msgspec
 from handrail.errors import HandrailError, SessionError, SessionNotLive, StoreError
 from handrail.events.endings import was_interrupted
 from handrail.events.model import Completed, Event, ModelChanged, SessionRekeyed, Started, Titled
-from handrail.protocol.asks import Allow, Ask
+from handrail.policy.files import Disk, Elsewhere
+from handrail.protocol.asks import Ask
 from handrail.protocol.control import Interrupt
 from handrail.protocol.options import Options
 from handrail.sessions.asks import Actor, AnyAnswer, Decision
@@ -111,7 +112,14 @@ class Engine:
         self._seated = asyncio.Event()
         """Not set while one CLI of the session follows another."""
         self._seated.set()
-        self._lost_asks = LostAsks(row.id, owned.store, owned.journal, take=self._take_answer)
+        self._lost_asks = LostAsks(
+            row.id,
+            owned.store,
+            owned.journal,
+            take=self._take_answer,
+            waiting=self._waiting,
+            files=Disk() if dialled_in is None else Elsewhere(),
+        )
         self._work: set[asyncio.Task[Any]] = set()
 
     # ------------------------------------------------------------ life
@@ -132,6 +140,7 @@ class Engine:
     async def _begin(self, options: Options, why: str) -> None:
         await self._guards.admit(self._wait_in_queue)
         self._guards.watch(self._stalled, self._idled)
+        await self._lost_asks.recall()
         await self._sit_down(options, why)
         await self._send_what_waits()
         self._guards.count_afresh()
@@ -284,9 +293,12 @@ class Engine:
         else:
             self._sitting.outbox.carry([row])
 
-    def _take_answer(self, row: MessageRow, closed: Event, ask: AskRow) -> None:
+    def _take_answer(self, row: MessageRow | None, closed: Event, ask: AskRow) -> None:
         self._check_not_leaving()
-        self._take(row, after=[closed], asks=[ask], durable=True)
+        if row is None:
+            self.journal.add([closed], asks=[ask], durable=True)
+        else:
+            self._take(row, after=[closed], asks=[ask], durable=True)
 
     async def _send_what_waits(self) -> None:
         """Send the messages that were stored before, and never sent."""
@@ -328,6 +340,8 @@ class Engine:
     async def answer_lost(self, ask_id: str, answer: AnyAnswer, *, actor: Actor, digest: str | None) -> None:
         """Answer an ask whose process has ended. Raises `AskClosed` or `StaleDigest`."""
         await self._lost_asks.answer(ask_id, answer, actor=actor, digest=digest)
+        for ask in self._waiting():  # the same may wait for an answer by now
+            self._let_pass(ask)
 
     def rename(self, title: str, *, by: str = "") -> None:
         """Give the session another title."""
@@ -395,9 +409,7 @@ class Engine:
         """Something waits for an answer: perhaps one that was given before the process ended."""
         if self._dialled_in is not None and self._sitting is not None:
             self.journal.add(self._sitting.translator.goes_on())  # it may have asked somebody who had it before us
-        grant = self._lost_asks.grant_for(ask)
-        if grant is not None:
-            self._start_work(self._use(grant, ask))
+        self._let_pass(ask)
         self._update()
 
     def gone(self, error: Exception | None) -> None:
@@ -408,9 +420,19 @@ class Engine:
             self._stopping = True
             self._start_work(self._leave())
 
+    def _waiting(self) -> Sequence[Ask]:
+        return tuple(self._sitting.client.asks.values()) if self._sitting is not None else ()
+
+    def _let_pass(self, ask: Ask) -> None:
+        """Use what was allowed before the process ended, if this is it."""
+        grant = self._lost_asks.grant_for(ask)
+        if grant is not None:
+            self._start_work(self._use(grant, ask))
+
     async def _use(self, grant: OnceGrant, ask: Ask) -> None:
         try:
-            await self.decide(ask.id, Allow(), actor=grant.actor, digest=ask.digest)
+            if await self._lost_asks.holds(grant):
+                await self.decide(ask.id, grant.answer, actor=grant.actor, digest=ask.digest)
         except HandrailError as error:
             logger.info("what was allowed before the process ended was not used: %s", error)
 
@@ -501,7 +523,8 @@ class Engine:
         """Whether nothing is under way: no start, no run, no ask, no message that the CLI is to begin with."""
         has_begun = self._beginning is None or self._beginning.done()
         messages = len(self._early) + (self._sitting.outbox.busy if self._sitting is not None else 0)
-        return has_begun and not messages and self._status in AT_REST
+        # What is asked is in the status only once it is in the journal, a moment later.
+        return has_begun and not messages and not self._waiting() and self._status in AT_REST
 
     # ------------------------------------------------------------ status
 

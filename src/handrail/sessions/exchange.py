@@ -87,9 +87,14 @@ class FileExchange:
             _put(directory, os.path.basename(resolved), data, replace=replace)
         return resolved
 
-    def listing(self, path: str) -> list[ListedFile]:
-        """The files in a directory, by name; those that are private are left out. Raises `RootRefused`."""
+    def listing(self, path: str, *, optional: bool = False) -> list[ListedFile]:
+        """The files in a directory, by name; those that are private are left out. Raises `RootRefused`.
+
+        `optional`: where there is no such directory, there are no files.
+        """
         resolved = self.resolve(path)
+        if optional and not os.path.lexists(resolved):
+            return []
         with _refusing(path), self._roots.opened(resolved) as directory, os.scandir(directory) as entries:
             found = [listed for entry in entries if not self._is_private(entry.name) and (listed := _listed(entry))]
         return sorted(found, key=lambda each: each.name)[:MOST_LISTED]

@@ -32,7 +32,7 @@ from handrail.errors import (
 from handrail.events.model import Event
 from handrail.places import Places
 from handrail.policy.policy import Policy
-from handrail.policy.storage.loading import Asked, PolicySource
+from handrail.policy.storage.loading import PolicySource
 from handrail.protocol.options import Options
 from handrail.sessions.abroad import Abroad
 from handrail.sessions.conversations import begin, go_on
@@ -44,7 +44,8 @@ from handrail.sessions.guards.notifications import Notifier, Notify
 from handrail.sessions.guards.restarts import check_restart
 from handrail.sessions.guards.spending import DayPurse
 from handrail.sessions.guards.watch import Limits, SessionGuards
-from handrail.sessions.launching import SessionSettings, changed, decode_settings
+from handrail.sessions.house_rules import HouseRules
+from handrail.sessions.launching import SessionSettings, changed, check_policy_is_known
 from handrail.sessions.owning.ownership import Owned, Ownership
 from handrail.sessions.pursuing import Pursuit
 from handrail.sessions.seats import HereSeat, SeatServer, ThereSeat
@@ -86,6 +87,7 @@ class Household:
         self._host = host
         self.abroad = abroad
         """The other machines, if this is the household of a hub."""
+        self.rules = HouseRules(places)
         self._admission = Admission(limits.concurrent_sessions, directory=os.path.join(places.runtime, "seats"))
         self._day: DayPurse | None = None
         self._notifier = Notifier(notify)
@@ -95,7 +97,7 @@ class Household:
         self._feeds: dict[str, Feed] = {}
         self._copies: set[str] = set()
         self._starting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._ownership = Ownership(store, places, SeatServer(self._here))
+        self._ownership = Ownership(store, places, SeatServer(self._here), environ={**os.environ, **env})
         self._closed = False
 
     async def open(self) -> None:
@@ -276,7 +278,7 @@ class Household:
         One that goes on as it was lives with the host, if there is one.
         """
         as_it_was = not changes and policy is None and attachments == Attachments()
-        async with self._while_starting(session_id):
+        async with self.while_starting(session_id):
             if await self._seat(session_id) is not None:
                 return
             row = await self._row(session_id)
@@ -290,14 +292,10 @@ class Household:
                 return
             if as_it_was and self._host is not None and await self._host.take(session_id):
                 return
-            settings = changed(decode_settings(row.settings), changes)
+            settings = changed(self.rules.remembered(row), changes)
             if settings.dials_in:
                 raise SessionNotLive(waits_for_its_cli(session_id))
-            if settings.fixed_policy and policy is None and settings.policy is None:
-                raise SessionError(
-                    f"session {session_id[:8]} was started by a program with a policy of its own, without which it is "
-                    "not resumed: use Manager.resume(…, policy=…)"
-                )
+            check_policy_is_known(settings, session_id, given=policy is not None)
             sit = partial(self.sit, settings=settings, why=why, attachments=attachments, policy=policy)
             try:
                 await (go_on if await self._has_begun(row) else begin)(row, settings, sit)
@@ -308,17 +306,17 @@ class Household:
 
     async def seat_dialled_in(self, session_id: str, transport: IngressTransport) -> None:
         """Make a session live here whose CLI has dialled in. Raises `SessionBusy` if it lives already."""
-        async with self._while_starting(session_id):
+        async with self.while_starting(session_id):
             if await self._seat(session_id) is not None:
                 raise SessionBusy(f"session {session_id[:8]} has a Claude Code already")
             row = await self._row(session_id)
-            settings = decode_settings(row.settings)
+            settings = self.rules.remembered(row)
             await self.sit(
                 row, settings.options, settings, why=DIALLED_IN, attachments=Attachments(), dialled_in=transport
             )
 
     @asynccontextmanager
-    async def _while_starting(self, session_id: str) -> AsyncGenerator[None, None]:
+    async def while_starting(self, session_id: str) -> AsyncGenerator[None, None]:
         """One start of a session at a time; whoever looks for the session meanwhile waits for it."""
         lock = self._starting.setdefault(session_id, asyncio.Lock())  # it is kept by those who hold or await it
         async with lock:
@@ -353,7 +351,7 @@ class Household:
             on_end=self._forget,
         )
         try:
-            engine.policy = policy or self._policy(settings.policy, options, engine)
+            engine.policy = policy or self.rules.source(settings, options, engine.note)
             self._engines[row.id] = engine
             await engine.start(self._with_env(options), why=why)
         except BaseException:
@@ -409,7 +407,7 @@ class Household:
     async def _warn(self, session_id: str, text: str) -> None:
         """Put a warning into the journal of a session that nobody owns."""
         logger.warning("session %s: %s", session_id[:8], text)
-        async with self._while_starting(session_id):
+        async with self.while_starting(session_id):
             row = await self.store.get_session(session_id)
             if row is None or await self._seat(session_id) is not None:
                 return
@@ -432,19 +430,6 @@ class Household:
     def _notify(self, session_id: str, event: Event) -> None:
         engine = self._engines.get(session_id)
         self._notifier.see(event, session_id=session_id, title=engine.title if engine is not None else "")
-
-    def _policy(self, asked: Asked | None, options: Options, engine: Engine) -> PolicySource | None:
-        if asked is None:
-            return None
-        return PolicySource(
-            str(options.cwd),
-            self._places,
-            asked,
-            on_error=lambda error: engine.note(
-                f"the policy cannot be reloaded, the last one holds: {error}", warning=True
-            ),
-            on_change=lambda loaded: engine.note("the policy has changed, and holds from now on"),
-        )
 
     def _with_env(self, options: Options) -> Options:
         return msgspec.structs.replace(options, env={**self._env, **options.env})

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.errors import InvalidOptions
+from handrail.errors import InvalidOptions, SessionError
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
 from handrail.transports.redact import is_secret_name
@@ -17,6 +17,7 @@ from handrail.transports.redact import is_secret_name
 __all__ = [
     "SessionSettings",
     "changed",
+    "check_policy_is_known",
     "decode_settings",
     "encode_settings",
     "for_fork",
@@ -24,6 +25,8 @@ __all__ = [
     "for_resume",
     "plain_options",
     "with_configured_prompt",
+    "without_secrets",
+    "worktree_origin",
 ]
 
 WITH_SECRETS = frozenset({"env", "headers"})
@@ -50,6 +53,8 @@ class SessionSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The last message of such a CLI, by its uuid, when its seat was given up: it may dial in again."""
     undelivered: tuple[str, ...] = ()
     """Its requests whose answers may not have got there, by their ids."""
+    request: str = ""
+    """A digest of what was asked for when it was begun: the same request once more means the same session."""
 
 
 def encode_settings(settings: SessionSettings) -> bytes:
@@ -58,7 +63,7 @@ def encode_settings(settings: SessionSettings) -> bytes:
     if isinstance(options.get("mcp_servers"), Mapping):
         options["mcp_servers"] = {name: each for name, each in options["mcp_servers"].items() if not _in_process(each)}
     stored = {
-        "options": _without_secrets(options),
+        "options": without_secrets(options),
         "policy": settings.policy,
         "budget": settings.budget,
         "worktree": settings.worktree,
@@ -67,6 +72,7 @@ def encode_settings(settings: SessionSettings) -> bytes:
         "dials_in": settings.dials_in,
         "last_seen": settings.last_seen,
         "undelivered": settings.undelivered,
+        "request": settings.request,
     }
     return msgspec.json.encode(stored, enc_hook=_plain)
 
@@ -109,6 +115,7 @@ def decode_settings(stored: bytes) -> SessionSettings:
         dials_in=bool(found.get("dials_in")),
         last_seen=found.get("last_seen"),
         undelivered=tuple(found.get("undelivered") or ()),
+        request=str(found.get("request") or ""),
     )
 
 
@@ -132,12 +139,13 @@ def _streaming(options: Options, **changes: Any) -> Options:
     return msgspec.structs.replace(options, **{**cleared, "include_partial_messages": True, **changes})
 
 
-def _without_secrets(value: Any) -> Any:
+def without_secrets(value: Any) -> Any:
+    """Plain values, without those of variables and headers whose names say that they are secret."""
     if isinstance(value, list | tuple):
-        return [_without_secrets(each) for each in value]
+        return [without_secrets(each) for each in value]
     if not isinstance(value, Mapping):
         return value
-    return {name: _public(each) if name in WITH_SECRETS else _without_secrets(each) for name, each in value.items()}
+    return {name: _public(each) if name in WITH_SECRETS else without_secrets(each) for name, each in value.items()}
 
 
 def _public(named: Any) -> Any:
@@ -168,6 +176,23 @@ def changed(settings: SessionSettings, changes: Mapping[str, Any]) -> SessionSet
     return msgspec.structs.replace(
         settings, options=msgspec.structs.replace(settings.options, **options), policy=policy, budget=budget
     )
+
+
+def check_policy_is_known(settings: SessionSettings, session_id: str, *, given: bool = False) -> None:
+    """Raise `SessionError` for a session whose policy only its program has, unless that has `given` it again."""
+    if settings.fixed_policy and settings.policy is None and not given:
+        raise SessionError(
+            f"session {session_id[:8]} was started by a program with a policy of its own, without which it is neither "
+            "resumed nor forked: use Manager.resume(…, policy=…), or name a profile"
+        )
+
+
+def worktree_origin(worktree: Mapping[str, Any] | None) -> str | None:
+    """The directory that a session's directory in a worktree is a copy of; None if it is in none."""
+    if worktree is None:
+        return None
+    inside = os.path.relpath(worktree["cwd"], worktree["path"])
+    return os.path.normpath(os.path.join(str(worktree["repository"]), inside))
 
 
 def with_configured_prompt(base: Options, changes: Mapping[str, Any]) -> dict[str, Any]:

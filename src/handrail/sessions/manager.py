@@ -12,23 +12,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-from uuid import uuid4
 
 import msgspec
 
 from handrail.errors import (
     AmbiguousSession,
-    HandrailError,
     HostError,
     HostNotFound,
     InvalidOptions,
-    LaunchError,
-    ProcessError,
     SessionError,
     SessionNotFound,
 )
@@ -40,6 +34,7 @@ from handrail.protocol.asks import Allow, Deny
 from handrail.protocol.options import Options
 from handrail.sessions.abroad import Abroad, WantedSession
 from handrail.sessions.asking import OnAsk
+from handrail.sessions.beginning import Beginning, checked_id, settled_request
 from handrail.sessions.feed import Feed
 from handrail.sessions.guards.notifications import Notify
 from handrail.sessions.guards.watch import Limits
@@ -48,12 +43,10 @@ from handrail.sessions.household import Host, Household
 from handrail.sessions.launching import (
     SessionSettings,
     changed,
-    decode_settings,
-    encode_settings,
-    for_fork,
-    for_new,
+    check_policy_is_known,
     plain_options,
 )
+from handrail.sessions.making import Maker
 from handrail.sessions.mcp import ToolServer
 from handrail.sessions.session import PYTHON, Session
 from handrail.sessions.sitting import Attachments
@@ -81,6 +74,7 @@ __all__ = ["Manager"]
 logger = logging.getLogger("handrail.session")
 
 NO_LIMITS = Limits()
+NOTHING_ATTACHED = Attachments()
 SHORTEST_REFERENCE = 4
 
 
@@ -106,8 +100,10 @@ class Manager:
         """How sessions that are taken over from Claude Code are run, each in its own directory."""
         self._env = dict(env or {})
         self._house = Household(store, places, env=self._env, limits=limits, notify=notify, host=host, abroad=abroad)
+        self._maker = Maker(store, self._house, worktrees=os.path.join(places.state, "worktrees"))
         self._retention = retention
         self._tidying: asyncio.Task[None] | None = None
+        self._adopting = asyncio.Lock()
         self._closed = False
 
     @classmethod
@@ -172,6 +168,14 @@ class Manager:
         """Reach the sessions of other machines through `abroad` from now on: it needs the manager's store itself."""
         self._house.abroad = abroad
 
+    def hold_to(self, policy: Asked) -> None:
+        """Hold every session that becomes live here to this from now on, beside what was asked of it itself.
+
+        Rules add up; the profile is that of sessions that name none. Sessions that a program starts here without a
+        policy have none until somebody resumes them.
+        """
+        self._house.rules.standing = policy
+
     def copy_feed(self, session_id: str) -> Feed:
         """What readers of another machine's session follow: whoever copies its journal here publishes into it."""
         return self._house.copy_feed(session_id)
@@ -191,6 +195,7 @@ class Manager:
         self,
         options: Options | None = None,
         *,
+        id: str | None = None,
         host: str = "",
         title: str = "",
         policy: Asked | Policy | None = None,
@@ -206,33 +211,40 @@ class Manager:
         With `policy`, every tool call is judged by it: what the policy files say, and what is asked beside them
         (`Asked`); or a `Policy` as it is, which is not remembered. `worktree` is the name of a git worktree to make
         for it. What nobody answers at once (`on_ask`) waits for `Session.decide`.
+
+        The session gets the `id` that you chose, a UUID: whoever does not know what became of a start can then start
+        the same again, and there is one session. Raises `SessionExists` if the id is that of another one.
         """
+        options, session_id = options or Options(), checked_id(id)
+        asked, fixed = (policy, None) if isinstance(policy, Asked) else (None, policy)
+        settings = SessionSettings(options=options, policy=asked, budget=budget, fixed_policy=fixed is not None)
         if host:
             _check_can_travel(policy, on_ask, hooks, tools, record)
             wanted = WantedSession(
-                options=plain_options(options or Options()),
+                id=session_id,
+                request=settled_request(settings, title=title, worktree=worktree, host=host),
+                options=plain_options(options),
                 title=title,
-                policy=policy if isinstance(policy, Asked) else None,
+                policy=asked,
                 budget=budget,
                 worktree=worktree,
             )
             return self.session(await self._other_machines().start(host, wanted))
-        options = _located(options or Options())
-        if options.resume is not None or options.continue_conversation:
-            raise InvalidOptions(
-                "a new session resumes nothing: use Manager.resume, or Manager.adopt for one of the CLI's"
-            )
-        asked, fixed = (policy, None) if isinstance(policy, Asked) else (None, policy)
-        settings = SessionSettings(options=options, policy=asked, budget=budget, fixed_policy=fixed is not None)
-        if worktree is not None:
-            settings = await self._in_worktree(settings, worktree)
-        cli_session_id = settings.options.session_id or str(uuid4())
-        row = await self._create(settings, title=title, cli_session_id=cli_session_id)
+        settings = msgspec.structs.replace(settings, options=_located(options))
+        request = settled_request(settings, title=title, worktree=worktree, host="")
+        beginning = Beginning(id=session_id, request=request, settings=settings, title=title, worktree=worktree)
         attachments = Attachments(on_ask, hooks, tools, os.fspath(record) if record is not None else None)
-        first = for_new(settings.options, cli_session_id)
-        async with self._or_never_there(row):
-            await self._house.sit(row, first, settings, why="new", attachments=attachments, policy=fixed)
-        return self.session(row.id)
+        return await self.begin(beginning, attachments, policy=fixed)
+
+    async def begin(
+        self, beginning: Beginning, attachments: Attachments = NOTHING_ATTACHED, *, policy: Policy | None = None
+    ) -> Session:
+        """Start a session in this process, for whoever takes requests of others (`start` is for programs).
+
+        One that this request has begun already is made live again, if it is not. Raises `SessionExists`.
+        """
+        await self._maker.begin(beginning, attachments, policy)
+        return self.session(beginning.id)
 
     async def expect(
         self,
@@ -247,8 +259,12 @@ class Manager:
         `options` say what is known of that CLI; `cwd` is the directory where it runs, on its own machine.
         """
         settings = SessionSettings(options=options, policy=policy, budget=budget, dials_in=True)
-        row = await self._create(settings, title=title, cli_session_id=None, status="waiting")
+        row = await self._maker.create(settings, title=title, cli_session_id=None, status="waiting")
         return self.session(row.id)
+
+    async def started_elsewhere(self, session_id: str) -> Options:
+        """How the CLI of such a session is to be started: its own settings say what they can of the policy."""
+        return self._house.rules.started_elsewhere(await self.session(session_id).row())
 
     async def receive(self, session_id: str, transport: IngressTransport) -> None:
         """Seat a session whose CLI has dialled in. Raises `SessionBusy` if it has one already."""
@@ -344,20 +360,14 @@ class Manager:
             return self.session(await self._other_machines().fork(parent, title=title, changes=changes))
         if parent.cli_session_id is None:
             raise SessionError(f"session {parent.id[:8]} has no conversation yet that could be forked")
-        settings = changed(decode_settings(parent.settings), changes)
+        settings = changed(self._house.rules.remembered(parent), changes)
+        check_policy_is_known(settings, parent.id)
         if settings.dials_in:
             raise SessionError(
                 f"the conversation of session {parent.id[:8]} is where its Claude Code runs: fork it there, with a "
                 f"line of `handrail ingress new` and --resume {parent.cli_session_id} --fork-session"
             )
-        settings = msgspec.structs.replace(settings, forks=parent.cli_session_id)
-        row = await self._create(
-            settings, title=title or f"{parent.title} (fork)".strip(), forked_from=parent.id, cli_session_id=None
-        )
-        options = for_fork(settings.options, parent.cli_session_id)
-        async with self._or_never_there(row):
-            await self._house.sit(row, options, settings, why="fork", attachments=Attachments())
-        return self.session(row.id)
+        return self.session(await self._maker.fork(parent, settings, title=title))
 
     async def adoptable(
         self, cwd: str | os.PathLike[str] | None = None, *, unknown_only: bool = False
@@ -375,6 +385,10 @@ class Manager:
 
     async def adopt(self, cli_session_id: str) -> Session:
         """Take over a session that Claude Code keeps: its history can be read here, and a message resumes it."""
+        async with self._adopting:  # whoever wants the same one meanwhile gets that session
+            return await self._adopt(cli_session_id)
+
+    async def _adopt(self, cli_session_id: str) -> Session:
         from handrail.sessions.adoption import history
 
         if known := await self._having(cli_session_id):
@@ -385,9 +399,13 @@ class Manager:
                 f"neither Handrail nor Claude Code has a session {cli_session_id!r} on this machine: "
                 "`handrail ls --adoptable` lists those of Claude Code"
             )
+        if known := await self._having(found[0].session_id):  # it was named by the beginning of its id
+            return self.session(known[0].id)
         options = msgspec.structs.replace(self.adopted_as.options, cwd=found[0].cwd)
         settings = msgspec.structs.replace(self.adopted_as, options=options)
-        row = await self._create(settings, title=found[0].title, cli_session_id=found[0].session_id, status="stopped")
+        row = await self._maker.create(
+            settings, title=found[0].title, cli_session_id=found[0].session_id, status="stopped"
+        )
         await self._house.write_history(row, await asyncio.to_thread(lambda: list(history(found[0].path))))
         return self.session(row.id)
 
@@ -414,53 +432,8 @@ class Manager:
         answer = Allow() if approved else Deny(deny_message or "The user denied this.")
         await (await self.get(session_id)).decide(request_id, answer, actor=PYTHON)
 
-    # ------------------------------------------------------------ making one
-
-    @asynccontextmanager
-    async def _or_never_there(self, row: SessionRow) -> AsyncGenerator[None, None]:
-        """A session whose CLI does not even start was never there, unless somebody has sent it something."""
-        try:
-            yield
-        except (LaunchError, ProcessError):
-            with suppress(HandrailError):
-                if not await self.store.messages(row.id):
-                    await self._house.delete(row.id)
-            raise
-
-    async def _create(
-        self,
-        settings: SessionSettings,
-        *,
-        title: str,
-        cli_session_id: str | None,
-        forked_from: str | None = None,
-        status: str = "idle",
-    ) -> SessionRow:
-        now = time.time()
-        row = SessionRow(
-            id=uuid4().hex,
-            cwd=str(settings.options.cwd),
-            created_at=now,
-            updated_at=now,
-            title=title,
-            cli_session_id=cli_session_id,
-            forked_from=forked_from,
-            status=status,
-            settings=encode_settings(settings),
-        )
-        await self.store.create_session(row)
-        return row
-
     def _home(self) -> str:
         return self._env.get("HOME") or os.path.expanduser("~")
-
-    async def _in_worktree(self, settings: SessionSettings, name: str) -> SessionSettings:
-        from handrail.sessions.worktrees import create_worktree
-
-        directory = os.path.join(self.places.state, "worktrees")
-        worktree = await create_worktree(str(settings.options.cwd), name=name, directory=directory)
-        options = msgspec.structs.replace(settings.options, cwd=worktree.cwd)
-        return msgspec.structs.replace(settings, options=options, worktree=msgspec.to_builtins(worktree))
 
 
 def _check_can_travel(

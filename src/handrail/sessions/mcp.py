@@ -11,7 +11,7 @@ import importlib
 import itertools
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from handrail.errors import HandrailError, InvalidOptions
+from handrail.protocol.launch import sdk_mcp_servers
+from handrail.protocol.options import Options
 from handrail.sessions.tools import Tool, check_name, result_body
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
     from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult
 
-__all__ = ["PassedOnServer", "ToolServer", "ToolServers"]
+__all__ = ["PassedOnServer", "ToolServer", "ToolServers", "servers_among"]
 
 logger = logging.getLogger("handrail.tools")
 
@@ -286,6 +288,17 @@ class _Outbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def servers_among(options: Options) -> Iterator[ToolServer]:
+    """The in-process servers of `mcp_servers`, as claude-agent-sdk gives them: `{"type": "sdk", "instance": …}`."""
+    for name, config in sdk_mcp_servers(options).items():
+        instance = config.get("instance") if isinstance(config, Mapping) else getattr(config, "instance", None)
+        if instance is None:
+            raise InvalidOptions(
+                f"mcp_servers[{name!r}] is of type sdk but has no `instance`: pass tools=[…] to connect"
+            )
+        yield ToolServer.from_server(name, instance)
 
 
 def _server_of(name: str, version: str, tools: Mapping[str, Tool[..., Any]]) -> Server[Any]:

@@ -32,9 +32,9 @@ async def read_past_calls(store: Store, *, cwd: str | None = None) -> list[PastC
 
 
 def past_calls(asks: Iterable[AskRow]) -> Iterator[PastCall]:
-    """The calls among these asks that a person answered, or left unanswered."""
+    """The calls among these asks that a person answered, or left unanswered. One answer counts once."""
     for ask in asks:
-        if ask.kind == "permission" and ask.surface not in NOT_PEOPLE:
+        if ask.kind == "permission" and ask.surface not in NOT_PEOPLE and not ask.granted_by:
             call = _call(ask)
             if call is not None:
                 yield PastCall(call, ask.opened_at)

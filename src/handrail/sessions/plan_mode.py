@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from handrail.errors import UnfitAnswer
 from handrail.policy.answers.plan import EnterPlan, ImplementNow
@@ -27,8 +28,7 @@ def entered_plan_mode(tool_use_id: str) -> Ask:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PlanModeEntered:
+class PlanModeEntered(msgspec.Struct, frozen=True):
     """Takes the answer: to stay costs nothing, and so does not to answer; `leave` takes the change back."""
 
     leave: Callable[[], None]

@@ -50,12 +50,26 @@ class Listing:
 
 
 class Roots:
-    """The roots of one machine. What they are is settled when they are made; `setting` is where people change them."""
+    """The roots of one machine. What they are is settled when they are made; `setting` is where people change them.
 
-    def __init__(self, paths: Iterable[str], *, home: str | None = None, setting: str = "hub.roots") -> None:
+    `further` ones count as well, and are Handrail's own: nobody is told of them.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str],
+        *,
+        home: str | None = None,
+        setting: str = "hub.roots",
+        further: Iterable[str] = (),
+    ) -> None:
         self.setting = setting
         self.home = home or os.path.expanduser("~")
-        self.paths = tuple(dict.fromkeys(os.path.realpath(self._expanded(path)) for path in paths))
+        self._told = self._distinct(paths)
+        self.paths = self._distinct((*self._told, *further))
+
+    def _distinct(self, paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(os.path.realpath(self._expanded(path)) for path in paths))
 
     def check(self, path: str) -> str:
         """The directory that `path` leads to. Raises `RootRefused` if there is none, or it is outside of the roots."""
@@ -70,7 +84,7 @@ class Roots:
         if found is None:
             raise RootRefused("invalid", "name it by its whole path, beginning with / or ~")
         if self.root_of(found) is None:
-            inside = " or ".join(self.paths)
+            inside = " or ".join(self._told)
             raise RootRefused(
                 "outside_roots", f"{path} is not inside {inside}: the setting {self.setting} says what is"
             )

@@ -7,7 +7,7 @@ then the journal can still be read, and a message resumes the session.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from handrail.errors import AskClosed, SessionNotFound, SessionNotLive
@@ -242,12 +242,20 @@ class Session:
         seat = await self._keeper.seat(self.id)  # first: this may find that the process has ended
         lost = any(row.id == ask_id for row in await self.asks(("lost", "unsent")))
         if lost and resume:
-            seat = seat or await self._keeper.seat_here(self.id)
-            await seat.answer_lost(ask_id, answer, actor=actor, digest=digest)
+            await self._answer_lost(seat, ask_id, answer, actor, digest)
         elif seat is not None and not lost:
             await seat.decide(ask_id, answer, actor=actor, digest=digest)
         else:
             raise _gone(ask_id, await self._store.asks(self.id))
+
+    async def _answer_lost(
+        self, seat: Seat | None, ask_id: str, answer: AnyAnswer, actor: Actor, digest: str | None
+    ) -> None:
+        if seat is not None:
+            with suppress(SessionNotLive):  # it ended in this very moment
+                await seat.answer_lost(ask_id, answer, actor=actor, digest=digest)
+                return
+        await (await self._keeper.seat_here(self.id)).answer_lost(ask_id, answer, actor=actor, digest=digest)
 
     async def interrupt(self) -> None:
         """Stop what runs now. The session goes on."""

@@ -23,6 +23,7 @@ from handrail.sessions.feed import Item
 from handrail.sessions.hooks import Hook
 from handrail.sessions.journal import Journal
 from handrail.sessions.outbox import Outbox
+from handrail.sessions.unjudged import UnjudgedCalls
 from handrail.store.base import Store
 from handrail.transports.redact import Redactor
 
@@ -137,6 +138,7 @@ class Sitting:
         self._listener = listener
         self._redactor = redactor
         self._run_of: OrderedDict[bytes, int | None] = OrderedDict()
+        self._unjudged = UnjudgedCalls(around.notice) if dialled_in is not None and policy is not None else None
         self.parting_words = ""
         """Why the CLI is left, where it is not told to go."""
         self.client.deliver_to(self)
@@ -164,6 +166,8 @@ class Sitting:
         for frame in frames:
             if type(frame) is not StreamEvent:
                 self._journal.keep("in", self._clean(frame))
+                if self._unjudged is not None:
+                    self._unjudged.receive(frame)
             said = self.translator.receive(frame)
             if isinstance(frame, Result):
                 self._remember_run(frame, said)

@@ -5,7 +5,8 @@ Six promises hold for every store, and `handrail.testing.run_store_conformance` 
 * **append with fence**: events of a session are numbered from 1 without gaps, and only the holder of its latest lease
   can append; a batch is stored whole or not at all.
 * **read after**: what `read` gives after a number is everything behind it, in order, once.
-* **decide once**: of any number of decisions on an ask, exactly one is stored.
+* **decide once**: of any number of decisions on an ask, exactly one is stored; an answer that was given to another ask
+  decides one at most.
 * **lease**: one holder at a time; each new lease has a higher fence than all before.
 * **wake**: whoever watches is called after every append, once what was appended can be read, also if it was another
   process that appended.

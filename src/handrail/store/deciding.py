@@ -30,7 +30,7 @@ __all__ = [
 
 ASK_COLUMNS = (
     "session_id, id, kind, digest, title, body, cuts, opened_at, "
-    "state, answer, decided_by, surface, decided_at, closed_at"
+    "state, answer, decided_by, surface, decided_at, closed_at, granted_by"
 )
 MESSAGE_COLUMNS = "uuid, content, cuts, at, state, sent_by, surface"
 _WAIT = """
@@ -66,8 +66,9 @@ class Decide(Change[None]):
 
 def _decide(connection: sqlite3.Connection, decision: DecisionRow) -> None:
     _refuse_copy(connection, decision.session_id)
+    _refuse_used(connection, decision)
     changed = connection.execute(
-        "UPDATE asks SET state = 'decided', answer = ?, decided_by = ?, surface = ?, decided_at = ?, "
+        "UPDATE asks SET state = 'decided', answer = ?, decided_by = ?, surface = ?, decided_at = ?, granted_by = ?, "
         "revision = coalesce((SELECT last_revision + 1 FROM sessions WHERE sessions.id = asks.session_id), 0) "
         "WHERE session_id = ? AND id = ? AND state = 'pending' AND digest = ?",
         (
@@ -75,6 +76,7 @@ def _decide(connection: sqlite3.Connection, decision: DecisionRow) -> None:
             decision.decided_by,
             decision.surface,
             decision.decided_at,
+            decision.granted_by,
             decision.session_id,
             decision.ask_id,
             decision.digest,
@@ -89,6 +91,20 @@ def _refuse_copy(connection: sqlite3.Connection, session_id: str) -> None:
     row = connection.execute("SELECT host FROM sessions WHERE id = ? AND host <> ''", (session_id,)).fetchone()
     if row is not None:
         raise StoreError(f"session {session_id} is a copy: decide on the host {row[0]}, where it runs")
+
+
+def _refuse_used(connection: sqlite3.Connection, decision: DecisionRow) -> None:
+    """The answer to one ask decides one other ask, whoever remembers that it may."""
+    if not decision.granted_by:
+        return
+    used = connection.execute(
+        "SELECT id FROM asks WHERE session_id = ? AND granted_by = ? AND granted_by <> ''",
+        (decision.session_id, decision.granted_by),
+    ).fetchone()
+    if used is not None:
+        raise AskClosed(
+            f"the answer to {decision.granted_by!r} has let {used[0]!r} pass, and holds once", state="resumed"
+        )
 
 
 def _refusal(connection: sqlite3.Connection, decision: DecisionRow) -> DecisionRefused:
@@ -178,6 +194,7 @@ def ask_of(row: Sequence[Any], fetch: Callable[[str], bytes]) -> AskRow:
         surface=row[11],
         decided_at=row[12],
         closed_at=row[13],
+        granted_by=row[14],
     )
 
 

@@ -27,8 +27,10 @@ __all__ = [
 SEARCHABLE = 256 * 1024
 """How many characters of an event can be searched."""
 
+_NEWLY_ANSWERED = "(asks.answer IS NULL OR excluded.state = 'resumed' AND asks.state <> 'resumed')"
+"""The first answer stays. Only one that may not have got anywhere is replaced, by the one that resumes the session."""
 _ASK = f"""
-INSERT INTO asks ({ASK_COLUMNS}, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO asks ({ASK_COLUMNS}, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (session_id, id) DO UPDATE SET
     kind = excluded.kind,
     title = excluded.title,
@@ -37,11 +39,12 @@ ON CONFLICT (session_id, id) DO UPDATE SET
     state = excluded.state,
     closed_at = excluded.closed_at,
     revision = excluded.revision,
-    digest = CASE WHEN asks.answer IS NULL THEN excluded.digest ELSE asks.digest END,
-    decided_by = CASE WHEN asks.answer IS NULL THEN excluded.decided_by ELSE asks.decided_by END,
-    surface = CASE WHEN asks.answer IS NULL THEN excluded.surface ELSE asks.surface END,
-    decided_at = CASE WHEN asks.answer IS NULL THEN excluded.decided_at ELSE asks.decided_at END,
-    answer = coalesce(asks.answer, excluded.answer)
+    digest = CASE WHEN {_NEWLY_ANSWERED} THEN excluded.digest ELSE asks.digest END,
+    decided_by = CASE WHEN {_NEWLY_ANSWERED} THEN excluded.decided_by ELSE asks.decided_by END,
+    surface = CASE WHEN {_NEWLY_ANSWERED} THEN excluded.surface ELSE asks.surface END,
+    decided_at = CASE WHEN {_NEWLY_ANSWERED} THEN excluded.decided_at ELSE asks.decided_at END,
+    granted_by = CASE WHEN asks.answer IS NULL THEN excluded.granted_by ELSE asks.granted_by END,
+    answer = CASE WHEN {_NEWLY_ANSWERED} THEN excluded.answer ELSE asks.answer END
 """  # noqa: S608 - our columns
 ADD_ASK = f"{_ASK} WHERE asks.state = 'pending' OR excluded.state <> 'pending'"
 """What closed an ask, closed it for good."""
@@ -143,6 +146,7 @@ def _ask_values(row: AskRow, packed: Packed) -> tuple[Any, ...]:
         row.surface,
         row.decided_at,
         row.closed_at,
+        row.granted_by,
     )
 
 

@@ -42,7 +42,18 @@ def add_hosts_and_copies(connection: sqlite3.Connection) -> None:
     name_journal(connection)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_tables, add_what_the_hub_keeps, add_hosts_and_copies)
+def add_whose_answer_an_ask_has(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE asks ADD COLUMN granted_by TEXT NOT NULL DEFAULT ''")
+    # Only of those that have one: it is looked for when such a decision is stored, and few are.
+    connection.execute("CREATE INDEX asks_by_grant ON asks (session_id, granted_by) WHERE granted_by <> ''")
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    create_tables,
+    add_what_the_hub_keeps,
+    add_hosts_and_copies,
+    add_whose_answer_an_ask_has,
+)
 SCHEMA_VERSION = len(MIGRATIONS)
 WITH_HOSTS = 1 + MIGRATIONS.index(add_hosts_and_copies)
 """The first version in which a session can be a copy."""

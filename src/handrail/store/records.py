@@ -127,6 +127,8 @@ class AskRow(msgspec.Struct, frozen=True, kw_only=True):
     surface: str = ""
     decided_at: float | None = None
     closed_at: float | None = None
+    granted_by: str = ""
+    """The ask whose answer decided this one: its process had ended, and the same was asked again. Stays: it is used."""
 
 
 class DecisionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +141,8 @@ class DecisionRow(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: str
     surface: str
     decided_at: float
+    granted_by: str = ""
+    """The ask whose answer this is, if it was not given to this one. It decides one other ask, and no more."""
 
 
 class Waiting(NamedTuple):

@@ -13,7 +13,8 @@ def journal_problems(events: Iterable[Event], *, ended: bool = True) -> list[str
     """What is wrong with a session's events, in words; empty if nothing is.
 
     They are numbered from 1 without gaps. Each run has one `Started` and one `Completed`, which is its last event. What
-    is closed was open. With `ended` (no CLI runs for the session any more) nothing is open at the end.
+    is closed was open, and what is answered by resuming was lost. An answer to what was lost decides one other ask at
+    most. With `ended` (no CLI runs for the session any more) nothing is open at the end.
     """
     checker = _Checker()
     for event in events:
@@ -28,6 +29,8 @@ class _Checker:
         self._run: int | None = None
         self._last_run = 0
         self._asks: set[str] = set()
+        self._lost: set[str] = set()
+        self._granting: set[str] = set()
         self._actions: set[str] = set()
         self._tasks: set[str] = set()
 
@@ -64,12 +67,8 @@ class _Checker:
         match event:
             case AskOpened():
                 self._asks.add(event.ask_id)
-            case AskClosed(outcome="resumed"):
-                pass  # it was lost before, and is answered after all
             case AskClosed():
-                if event.ask_id not in self._asks:
-                    self._complain(f"ask {event.ask_id} is closed and was not open ({event.seq})")
-                self._asks.discard(event.ask_id)
+                self._close(event)
             case Action(phase="completed"):
                 self._actions.discard(event.id)
             case Action(phase="started"):
@@ -78,6 +77,22 @@ class _Checker:
                 self._tasks.discard(event.id)
             case Task(phase="started"):
                 self._tasks.add(event.id)
+
+    def _close(self, event: AskClosed) -> None:
+        resumes = event.outcome == "resumed"
+        before = self._lost if resumes else self._asks
+        if event.ask_id not in before:
+            self._complain(
+                f"ask {event.ask_id} is {event.outcome} and was not {'lost' if resumes else 'open'} ({event.seq})"
+            )
+        before.discard(event.ask_id)
+        if event.granted_by and event.granted_by not in self._granting:
+            self._complain(f"ask {event.ask_id} has an answer of {event.granted_by} that is not there ({event.seq})")
+        self._granting.discard(event.granted_by)
+        if resumes:
+            self._granting.add(event.ask_id)
+        elif event.outcome in ("lost", "unsent"):
+            self._lost.add(event.ask_id)
 
     def _complain(self, problem: str) -> None:
         self.problems.append(problem)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["Receiver", "Transport"]
+__all__ = ["PassingOn", "Receiver", "Transport"]
 
 
 class Receiver(Protocol):
@@ -49,3 +49,33 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """End the peer and everything it started, and wait for that. Idempotent; completes under cancellation."""
+
+
+class PassingOn:
+    """A transport that leaves everything to `inner`: for those that do one thing more, or one thing otherwise."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    @property
+    def pid(self) -> int | None:
+        return self._inner.pid
+
+    @property
+    def stderr_tail(self) -> str:
+        return self._inner.stderr_tail
+
+    async def open(self, receiver: Receiver) -> None:
+        await self._inner.open(receiver)
+
+    def write(self, data: bytes) -> None:
+        self._inner.write(data)
+
+    async def drain(self) -> None:
+        await self._inner.drain()
+
+    def close_input(self) -> None:
+        self._inner.close_input()
+
+    async def close(self) -> None:
+        await self._inner.close()

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final, Literal, Protocol
 import msgspec
 
 from handrail.errors import ClientClosed, LaunchError
-from handrail.transports.base import Receiver, Transport
+from handrail.transports.base import PassingOn, Receiver, Transport
 from handrail.transports.redact import Redactor
 
 __all__ = ["LineSink", "RecordingTransport", "WireLog"]
@@ -45,7 +45,7 @@ class LineSink(Protocol):
         """No more lines at all. Idempotent; must not raise."""
 
 
-class RecordingTransport:
+class RecordingTransport(PassingOn):
     """A transport that passes everything on to another one, and writes it down.
 
     `target` is a path, a binary file (which stays open), or a sink such as `WireLog`. Secrets are left out unless
@@ -61,7 +61,7 @@ class RecordingTransport:
         redact: bool | Redactor = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._target = target
         self._redact = redact
         self._sink: LineSink = _Nowhere()
@@ -71,14 +71,6 @@ class RecordingTransport:
         self._unfinished: list[bytes] = []
         self._input_closed = False
         self._closed = False
-
-    @property
-    def pid(self) -> int | None:
-        return self._inner.pid
-
-    @property
-    def stderr_tail(self) -> str:
-        return self._inner.stderr_tail
 
     async def open(self, receiver: Receiver) -> None:
         if self._closed:
@@ -96,9 +88,6 @@ class RecordingTransport:
         if not self._input_closed:
             self._record_written(data)
         self._inner.write(data)
-
-    async def drain(self) -> None:
-        await self._inner.drain()
 
     def close_input(self) -> None:
         if not self._input_closed:

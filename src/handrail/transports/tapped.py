@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from handrail.transports.base import Receiver, Transport
+from handrail.transports.base import PassingOn, Receiver, Transport
 
 __all__ = ["TappedTransport"]
 
 
-class TappedTransport:
+class TappedTransport(PassingOn):
     """Passes everything on to `inner`.
 
     `before_open` is awaited before the peer is started, and may raise to prevent that. `on_write` is called with each
@@ -23,17 +23,9 @@ class TappedTransport:
         before_open: Callable[[], Awaitable[None]] | None = None,
         on_write: Callable[[bytes], None] = lambda data: None,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._before_open = before_open
         self._on_write = on_write
-
-    @property
-    def pid(self) -> int | None:
-        return self._inner.pid
-
-    @property
-    def stderr_tail(self) -> str:
-        return self._inner.stderr_tail
 
     async def open(self, receiver: Receiver) -> None:
         if self._before_open is not None:
@@ -43,12 +35,3 @@ class TappedTransport:
     def write(self, data: bytes) -> None:
         self._on_write(data)
         self._inner.write(data)
-
-    async def drain(self) -> None:
-        await self._inner.drain()
-
-    def close_input(self) -> None:
-        self._inner.close_input()
-
-    async def close(self) -> None:
-        await self._inner.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -92,25 +91,41 @@ async def check_journals(hub: Hub) -> None:
 
 
 async def check_decisions(hub: Hub, presser: Presser, *, may_be_lost: bool = False) -> None:
-    """Each ask was decided once, by whoever pressed, with what they pressed."""
-    rows = [ask for row in await hub.list() for ask in await hub.store.asks(row.id)]
+    """Each ask was decided once, by whoever pressed, with what they pressed.
+
+    Where processes were killed, an ask may have the answer that was given to another: one that its process had left
+    behind. Then that other one was for the very same, and its answer is no other ask's.
+    """
+    rows = {(ask.session_id, ask.id): ask for row in await hub.list() for ask in await hub.store.asks(row.id)}
     assert rows
-    for ask in rows:
+    for ask in rows.values():
         if may_be_lost and ask.answer is None:
             assert ask.state in ("lost", "cancelled")
             continue
         assert ask.state == "sent" or (may_be_lost and ask.state in ("unsent", "resumed")), ask
         assert (ask.decided_by, ask.surface) == ("Ann", "telegram")
-        assert ask.answer is not None
         meant = presser.meant.get((ask.session_id, ask.id), [])
-        assert msgspec.json.decode(ask.answer) in meant or (may_be_lost and _was_granted(ask, rows)), ask
+        if may_be_lost and ask.granted_by and ask.state != "resumed":
+            _check_grant(ask, rows[ask.session_id, ask.granted_by])
+        else:
+            assert msgspec.json.decode(ask.answer or b"") in meant, ask
         assert may_be_lost or len(meant) == 1
+    used = Counter((ask.session_id, ask.granted_by) for ask in rows.values() if ask.granted_by)
+    assert set(used.values()) <= {1}, used
 
 
-def _was_granted(ask: AskRow, rows: Sequence[AskRow]) -> bool:
-    """Whether somebody allowed the same, once, when its process was gone: that holds for when it is asked again."""
-    granted = [row for row in rows if row.state == "resumed" and row.opened_at < ask.opened_at]
-    return any((row.title, row.answer) == (ask.title, ask.answer) for row in granted)
+def _check_grant(ask: AskRow, lost: AskRow) -> None:
+    """It has the answer of one that was lost: a yes to the same, given before, which resumed the session."""
+    assert lost.state == "resumed", (ask, lost)
+    assert lost.answer == ask.answer == b'{"type":"allow"}', (ask, lost)
+    assert (lost.decided_by, lost.surface) == (ask.decided_by, ask.surface), (ask, lost)
+    assert (lost.decided_at or 0.0) < (ask.decided_at or 0.0), (ask, lost)
+    assert _asked(lost) == _asked(ask), (ask, lost)
+
+
+def _asked(ask: AskRow) -> list[object]:
+    body = msgspec.json.decode(ask.body)
+    return [body[name] for name in ("kind", "tool_name", "input", "cwd")]
 
 
 def check_database(path: Path) -> None:

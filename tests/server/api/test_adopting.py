@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.policy.storage.loading import Asked
 from handrail.sessions.launching import decode_settings
 
 from ..support import ServedHub, served_hub
@@ -48,7 +49,7 @@ async def test_one_inside_of_the_roots_is_listed_and_taken_over(hub: ServedHub) 
         assert (session["cwd"], session["live"]) == (str(hub.directory / "project"), False)
         defaults = hub.hub.settings.defaults
         settings = decode_settings((await hub.manager.session(session["id"]).row()).settings)
-        assert (settings.options.cli_path, settings.policy) == (defaults.options.cli_path, defaults.policy)
+        assert (settings.options.cli_path, settings.policy) == (defaults.options.cli_path, Asked())
         found = (await client.get(f"/api/sessions/{session['id']}/find", params={"q": "parser"})).json()
         assert found["total"] == 1
         assert (await client.get("/api/adoptable")).json()["items"] == []

@@ -24,6 +24,17 @@ async def test_a_file_is_put_listed_and_fetched(served: ServedHub) -> None:
     assert any(str(path) in str(each) for each in audit)
 
 
+async def test_a_directory_that_need_not_be_there_is_one_without_files(served: ServedHub) -> None:
+    path = served.directory / "not" / "there"
+    async with served.client() as client:
+        missing = await client.get("/api/files", params={"path": str(path)})
+        optional = await client.get("/api/files", params={"path": str(path), "optional": "true"})
+        outside = await client.get("/api/files", params={"path": "/nowhere", "optional": "true"})
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    assert (optional.status_code, optional.json()) == (200, {"items": []})
+    assert outside.json()["code"] == "outside_roots"
+
+
 @pytest.mark.parametrize("role", ["viewer", "approver"])
 async def test_only_owners_exchange_files(served: ServedHub, role: str) -> None:
     (served.directory / "a.txt").write_text("a")

@@ -51,6 +51,7 @@ class Both:
         self.source = source
         self.manager = manager
         self.session = uuid4().hex
+        self.watched = {self.session}
         self.told: list[Any] = []
         self.failing = 0
         self._number = 0

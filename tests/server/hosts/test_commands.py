@@ -63,6 +63,17 @@ async def test_an_error_of_the_host_is_raised_as_what_it_was(served: ServedHub, 
         assert (raised.value.actor, raised.value.at) == ("ada", 7.0)
 
 
+async def test_what_a_host_refuses_is_said_with_its_name(served: ServedHub, host: FakeHost) -> None:
+    async with host.connected() as link:
+        asking = asyncio.ensure_future(
+            served.hub.hosts.call(served.hub.hosts.registry.named("build-box"), "directories")
+        )
+        command = await link.hear(wire.Command)
+        await link.reply(command, error=record_of(HostRefused("there is no directory /x")))
+        with pytest.raises(HostRefused, match=r"^on build-box: there is no directory /x$"):
+            await asking
+
+
 async def test_a_command_is_sent_again_on_the_next_link(served: ServedHub, host: FakeHost) -> None:
     async with host.connected() as link:
         session = served.manager.session(await copied(host, link))
@@ -291,7 +302,7 @@ async def test_a_removed_hosts_sessions_can_come_back_with_another(
         session_id = await copied(host, link)
     async with fake_host(served, tmp_path / "..", "thief") as thief, thief.connected() as link:
         thief.store, own = host.store, thief.store
-        await link.offer()
+        await link.say(wire.Offer(heads=await host.store.heads(), done=True))
         await link.send_page(await host.store.copy_page(session_id, after=0))
         assert (await link.hear(wire.CopyRefused)).session == session_id
         async with served.client() as client:

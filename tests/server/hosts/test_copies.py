@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
+from typing import Any
 
+import httpx2
 import msgspec
 
+from handrail.error_records import record_of
+from handrail.errors import SessionNotFound
 from handrail.events.model import Delta, Event, Text
 from handrail.link import wire
 from handrail.store.base import CopyHead
 
 from ..support import ServedHub
-from .fake_host import FakeHost, until
+from .fake_host import FakeHost, Link, until
 
 
 async def test_a_session_of_a_host_is_read_as_any_other(served: ServedHub, host: FakeHost) -> None:
@@ -132,6 +137,39 @@ async def test_a_session_that_is_deleted_there_is_gone_here(served: ServedHub, h
                 return (await client.get(f"/api/sessions/{session_id}")).status_code == 404
 
             await until(gone)
+
+
+async def test_an_archived_copy_outlives_its_session_until_somebody_deletes_it(
+    served: ServedHub, host: FakeHost
+) -> None:
+    async with host.connected() as link, served.client() as client:
+        session_id = await host.session()
+        await host.says(session_id, "Kept.")
+        await host.give_up(session_id)
+        await host.store.change_session(session_id, archived=True)
+        await link.offer()
+        await link.copy(session_id)
+        await link.say(wire.Gone(session=session_id))
+        await until(lambda: _is(client, session_id, status="stopped", archived=True))
+        events = (await client.get(f"/api/sessions/{session_id}/events")).json()["items"]
+        assert "Kept." in str(events)
+        wanted = client.patch(f"/api/sessions/{session_id}", json={"archived": False})
+        changed, _ = await asyncio.gather(wanted, knows_nothing(link, "change"))
+        assert changed.status_code == 200, changed.text
+        deleted, _ = await asyncio.gather(client.delete(f"/api/sessions/{session_id}"), knows_nothing(link, "delete"))
+        assert deleted.status_code == 204, deleted.text
+        assert (await client.get(f"/api/sessions/{session_id}")).status_code == 404
+
+
+async def knows_nothing(link: Link, method: str) -> None:
+    """Answer a command as a host does that has not the session."""
+    command = await link.hear(wire.Command, lambda command: command.method == method)
+    await link.reply(command, error=record_of(SessionNotFound("there is no such session")))
+
+
+async def _is(client: httpx2.AsyncClient, session_id: str, **wanted: Any) -> bool:
+    found = (await client.get(f"/api/sessions/{session_id}")).json()
+    return all(found[name] == value for name, value in wanted.items())
 
 
 async def test_a_host_that_was_restored_and_went_on_is_found_out(served: ServedHub, host: FakeHost) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from pathlib import Path
 from typing import Any
@@ -79,9 +80,15 @@ async def test_a_host_that_never_came_makes_room_for_one_of_its_name(served: Ser
     assert (await enrolled(served, "build-box"))["host_id"] != host.id
 
 
+async def test_of_several_at_once_with_one_name_one_holds(served: ServedHub) -> None:
+    answers = await asyncio.gather(*(enrolled(served, "twin") for _ in range(3)))
+    holding = [answer for answer in answers if served.hub.hosts.registry.by_key(answer["key"])]
+    assert len(holding) == 1
+
+
 async def test_a_host_needs_a_name_that_can_be_used(served: ServedHub) -> None:
     code = (await made(served))["code"]
-    for name in ("", "two words", "any", "label:x", "a/b", "\u202e", "x" * 200):
+    for name in ("", "two words", "any", "label:x", "a/b", "\u202e", "x" * 200, ".", "..", "-rf"):
         assert (await used(served, code, name)).status_code == 422, name
     assert (await used(served, code)).status_code == 201
 

@@ -45,6 +45,21 @@ async def test_nobody_is_shown_what_another_host_says_of_a_session(
         await link.hear(wire.Watch, lambda watch: watch.session == session_id and not watch.on)
 
 
+async def test_a_host_that_names_another_session_as_the_one_it_began_is_not_believed(
+    served: ServedHub, host: FakeHost, tmp_path: Path
+) -> None:
+    async with fake_host(served, tmp_path, "liar") as liar, host.connected() as link, liar.connected() as forging:
+        session_id = await watched(host, link)
+        for method in ("start", "adopt"):
+            forging.answer(method, lambda command: {"id": session_id})
+        async with served.client() as owner:
+            started = await owner.post("/api/sessions", json={"cwd": "/srv", "host": "liar", "prompt": "a secret"})
+            adopted = await owner.post("/api/adopt", json={"cli_session_id": "c1c1c1c1", "host": "liar"})
+        assert (started.status_code, adopted.status_code) == (502, 502)
+        assert "not one of its own" in started.text
+        assert not [each for each in link.heard if isinstance(each, wire.Command)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "lie", [{"cost_usd": float("inf")}, {"updated_at": float("nan")}, {"created_at": float("inf")}]

@@ -34,6 +34,7 @@ class Machine:
 def test_a_host_is_chosen_by_name_or_id() -> None:
     hosts = [Machine("a"), Machine("b")]
     assert chosen("b", hosts).name == chosen("id-b", hosts).name == "b"
+    assert chosen("id-z", [Machine("id-z"), Machine("z")]).name == "z"
     with pytest.raises(HostNotFound, match="did you mean 'b'"):
         chosen("B", hosts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from handrail.errors import StoreFull
 from handrail.events.model import Text
 from handrail.link import wire
 from handrail.server.hosts import copies
-from handrail.store.base import CopyPage
+from handrail.store.base import CopyPage, SessionRow
 
 from ..support import ServedHub, served_hub
 from .fake_host import FakeHost, fake_host, until
@@ -244,6 +245,24 @@ async def test_a_hub_that_restarts_finds_its_hosts_sessions_as_they_were(tmp_pat
             again.key, again.id, again.name = key, host_id, "build-box"
             async with again.connected(), served.client() as client:
                 assert (await client.get("/api/hosts/build-box")).json()["state"] == "connected"
+
+
+async def test_what_is_written_where_nobody_watches_is_not_looked_at(
+    served: ServedHub, host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[str] = []
+    get_session = served.hub.store.get_session
+
+    async def noted(session_id: str) -> SessionRow | None:
+        looked_up.append(session_id)
+        return await get_session(session_id)
+
+    monkeypatch.setattr(served.hub.store, "get_session", noted)
+    async with host.connected() as link:
+        await link.say(*(wire.Deltas(session=uuid4().hex, items=[b"{}"]) for _ in range(300)))
+        session_id = await host.session()
+        await link.offer()  # all before it was taken
+    assert looked_up == [session_id]
 
 
 @pytest.mark.slow

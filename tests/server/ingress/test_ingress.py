@@ -11,13 +11,17 @@ from typing import Any
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from handrail.errors import SessionError, SessionNotLive
+from handrail.errors import SessionError, SessionNotLive, StoreLocked
 from handrail.events.model import Action, AskOpened, Completed, ProcessExited, SessionRekeyed
 from handrail.protocol.asks import Allow
+from handrail.protocol.ingress import IngressLink
 from handrail.server.auth.bodies import LARGEST_POSTED
+from handrail.server.ingress import ingress
+from handrail.sessions import dialled_in as dialled_in_module
 from handrail.sessions.session import Session
+from handrail.store.base import SessionRow, Store
 from handrail.transports.ingress.sockets import RETRY, SECOND, STOP
-from handrail.transports.ingress.transport import LOST
+from handrail.transports.ingress.transport import LOST, TOO_MUCH
 
 from ...transports.dialling_cli import DiallingCLI
 from ..support import ServedHub, served_hub
@@ -193,6 +197,32 @@ async def test_a_revoked_token_ends_the_cli(served: ServedHub) -> None:
         assert await _is_refused(cli)
 
 
+async def test_a_seat_that_takes_long_to_prepare_holds_up_nobody_and_needs_a_good_token(
+    served: ServedHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, prepared = asyncio.Event(), asyncio.Event()
+    slow = await expected(served)
+
+    async def link_again(store: Store, row: SessionRow) -> IngressLink:
+        if row.id == slow["id"]:
+            begun.set()
+            await prepared.wait()
+        return await dialled_in_module.link_again(store, row)
+
+    monkeypatch.setattr(ingress, "link_again", link_again)
+    async with DiallingCLI(slow["url"], slow["token"]) as cli:
+        dialling = asyncio.create_task(cli.dial())
+        await begun.wait()
+        async with dialled_in(served) as (_, session):
+            assert (await session.run("hello")).answer == "hello"
+        async with served.client() as http:
+            assert (await http.delete(f"/api/ingress/{slow['id']}")).status_code == 204
+        prepared.set()
+        await dialling
+        assert await cli.closed() == STOP
+    assert not await served.manager.session(slow["id"]).is_live()
+
+
 async def test_a_new_token_takes_the_place_of_the_old_one(served: ServedHub) -> None:
     made = await expected(served)
     async with dialled_in(served, made) as (cli, session):
@@ -256,6 +286,43 @@ async def test_a_session_that_was_stopped_is_not_seated_by_a_cli_that_does_not_l
         assert (await session_of(served, session).run("hello again")).answer == "hello again"
 
 
+async def test_a_session_that_was_stopped_while_its_cli_was_away_stays_stopped(tmp_path: Path) -> None:
+    async with served_hub(tmp_path / "hub") as served:
+        made = await expected(served, title="elsewhere")
+        async with DiallingCLI(made["url"], made["token"]) as cli:
+            await cli.dial()
+            session = served.manager.session(made["id"])
+            await until(session.is_live)
+            await session.run("hello")
+            await cli.hang_up()
+            await session.stop()
+            last = cli.last
+    async with served_hub(tmp_path / "hub") as served:
+        url = f"ws{served.url.removeprefix('http')}/v1/session_ingress/ws/{made['id']}"
+        async with DiallingCLI(url, made["token"]) as cli:
+            cli.last = last
+            await cli.dial()
+            assert await cli.closed() == STOP
+        assert not await served.manager.session(made["id"]).is_live()
+
+
+async def test_a_journal_that_cannot_be_read_now_keeps_the_cli_dialling(
+    served: ServedHub, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def locked(store: Store, row: SessionRow) -> IngressLink:
+        raise StoreLocked("not now")
+
+    made = await expected(served)
+    with monkeypatch.context() as patched:
+        patched.setattr(ingress, "link_again", locked)
+        async with DiallingCLI(made["url"], made["token"]) as cli:
+            await cli.dial()
+            assert await cli.closed() == RETRY
+    assert not any(record.exc_info for record in caplog.records)
+    async with dialled_in(served, made) as (_, session):
+        assert (await session.run("hello")).answer == "hello"
+
+
 async def _is_refused(cli: DiallingCLI) -> bool:
     try:
         await cli.dial()
@@ -303,6 +370,17 @@ async def test_a_large_message_is_taken(served: ServedHub) -> None:
         await cli.say_text("x" * 3_000_000)
         assert (await session.run("short")).answer == "short"
     assert LARGEST_POSTED > 3_000_000
+
+
+async def test_a_message_over_the_limit_is_in_the_journal(served: ServedHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingress, "LARGEST_POSTED", 100_000)
+    async with dialled_in(served) as (cli, session):
+        await cli.say_text("x" * 200_000)
+        assert await cli.closed() == 1009
+        cli.forget_what_was_said()
+        await cli.dial()
+        assert (await session.run("short")).answer == "short"
+        assert await warnings(session) == [TOO_MUCH]
 
 
 async def test_only_what_dials_in_has_such_tokens(served: ServedHub) -> None:

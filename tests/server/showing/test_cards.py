@@ -274,7 +274,8 @@ def test_an_answered_ask_says_who_and_what_changed() -> None:
         (
             "unsent",
             {"type": "allow"},
-            "allowed by Ada (web), but the process ended before Claude Code was told; answering will resume it",
+            "allowed by Ada (web), but the process ended just then: whether Claude Code was told is not known; "
+            "answering will resume it",
             [],
             "",
         ),
@@ -292,6 +293,13 @@ def test_every_outcome_in_words(
 ) -> None:
     told = closed(outcome, answer=answer, by="Ada", surface="web", at=7.0)
     assert (told["words"], told["changes"], told["said"]) == (words, changes, said)
+
+
+def test_an_answer_that_was_given_to_another_ask_says_so() -> None:
+    row = row_of(d.Command(text="ls"))
+    answered = {"state": "sent", "answer": b'{"type":"allow"}', "decided_by": "Ada", "surface": "web"}
+    row = msgspec.structs.replace(row, **answered, granted_by="another")
+    assert card(row, session=SESSION)["closed"]["words"] == "allowed by Ada (web), once, when the same was asked before"
 
 
 @pytest.mark.parametrize(

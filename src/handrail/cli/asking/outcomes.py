@@ -8,6 +8,7 @@ from typing import Any
 from handrail.cli.showing.style import DONE, FAILED, NEEDS_YOU, QUIET
 from handrail.cli.showing.tools import call_line, tool_title
 from handrail.events.model import AskClosed, AskOpened
+from handrail.policy.describing.outcomes import GRANTED, UNSENT
 from handrail.policy.describing.visible import one_line
 
 __all__ = ["answered_elsewhere", "in_words", "what_was_asked"]
@@ -29,7 +30,7 @@ _UNDECIDED: Mapping[str, tuple[str, str]] = {
     "cancelled": (QUIET, "withdrawn by Claude Code: no answer is needed any more"),
     "expired": (NEEDS_YOU, "nobody answered in time, and Claude was told so"),
     "lost": (FAILED, "lost: the process that asked has ended"),
-    "unsent": (FAILED, "decided, but Claude Code ended before it was told"),
+    "unsent": (FAILED, f"decided, but {UNSENT}"),
 }
 
 
@@ -42,7 +43,8 @@ def answered_elsewhere(closed: AskClosed, asked: AskOpened | None) -> tuple[str,
     colour, words = in_words(closed.answer)
     by = closed.by or "somebody"
     where = f" ({closed.surface})" if closed.surface and not by.startswith(closed.surface) else ""
-    return colour, f"{words} by {by}{where}{what}"
+    once = f", {GRANTED}" if closed.granted_by and closed.outcome == "decided" else ""
+    return colour, f"{words} by {by}{where}{once}{what}"
 
 
 def what_was_asked(asked: AskOpened) -> str:

@@ -63,11 +63,11 @@ def _others_can_read(path: str) -> bool:
 
 def check_policy(around: Surroundings) -> Iterator[Finding]:
     """Whether the policy of this project can be used, and whether all of it is."""
-    from handrail.policy.storage.loading import Asked, load_policy
+    from handrail.cli.defaults import standing_policy
+    from handrail.policy.storage.loading import load_policy
 
-    asked = Asked(profile=around.config.policy.profile, allow=around.config.claude.allowed_tools)
     try:
-        loaded = load_policy(around.cwd, around.places, asked)
+        loaded = load_policy(around.cwd, around.places, standing_policy(around.config))
     except PolicyError as error:
         for line in str(error).splitlines():
             yield broken("policy", line, "handrail policy show")

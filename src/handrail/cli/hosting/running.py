@@ -15,6 +15,7 @@ from handrail.cli.checkup.probing.news import probes_watched
 from handrail.cli.checkup.surroundings import Surroundings as Around
 from handrail.cli.commands.failures import ExitCode
 from handrail.cli.commands.wording import from_home
+from handrail.cli.defaults import options_for, standing_policy
 from handrail.cli.hosting.enrolled import enrolled
 from handrail.cli.hosting.machine import machine_commands
 from handrail.cli.hosting.remembered import remember, with_remembered
@@ -22,7 +23,6 @@ from handrail.cli.hosting.settings import GivenHost, HostSettings, host_settings
 from handrail.cli.hosting.shift import Shift
 from handrail.cli.hosting.telling import HubTold, SessionsTold, Telling
 from handrail.cli.managing import configured_manager, configured_notify
-from handrail.cli.opening import options_for, policy_for
 from handrail.cli.settings import RunSettings
 from handrail.cli.showing.amounts import count
 from handrail.cli.showing.style import FAILED, QUIET, make_console
@@ -114,14 +114,14 @@ class _Hosting:
         )
 
     def _limits(self) -> HostLimits:
-        settings, plain = self._settings, RunSettings()
+        settings = self._settings
         return HostLimits(
             roots=settings.roots,
             profiles=settings.profiles,
             allow_bypass=settings.allow_bypass,
             capacity=settings.capacity,
-            defaults=options_for(plain, self._config),
-            policy=policy_for(plain, self._config),
+            defaults=options_for(RunSettings(), self._config),
+            policy=standing_policy(self._config),
             file_exchange=self._config.host.file_exchange,
             private_files=(*PRIVATE, *self._config.host.private_files),
             own=self._places.all,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
@@ -19,6 +17,7 @@ from handrail.cli.showing.remarks import notice
 from handrail.cli.showing.style import DONE, FAILED, NEEDS_YOU, QUIET, RUNNING
 from handrail.errors import StoreError
 from handrail.policy.describing.visible import one_line
+from handrail.sessions.stirred import EVERY_SESSION, Stirred
 from handrail.store.base import SessionFilter, SessionRow, Store
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ Say: TypeAlias = Callable[[str, str], None]
 """Says something: its colour, and words."""
 
 PAUSE: Final = 0.5
-EVERY_SESSION: Final = 100_000
 
 SAID: Final[Mapping[str, tuple[str, str]]] = {
     "needs_you": (NEEDS_YOU, "waits for an answer"),
@@ -100,50 +98,26 @@ class SessionsTold:
     def __init__(self, store: Store, say: Say, *, pause: float = PAUSE) -> None:
         self._store = store
         self._say = say
-        self._pause = pause
         self._known: dict[str, str] = {}
-        self._stirred: set[str] = set()
-        self._woken = asyncio.Event()
-        self._unwatch: Callable[[], None] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._stirred = Stirred(store, changed=self._tell_of, pause=pause)
 
     async def __aenter__(self) -> Self:
         rows = await self._store.list_sessions(SessionFilter(archived=None), limit=EVERY_SESSION)
         self._known = {row.id: row.status for row in rows}
-        self._unwatch = self._store.watch(self._hear)
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._stirred.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._unwatch is not None:
-            self._unwatch()
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-        await self._tell()
-
-    def _hear(self, session_id: str, last_seq: int) -> None:
-        self._stirred.add(session_id)
-        self._woken.set()
-
-    async def _run(self) -> None:
-        while True:
-            await self._woken.wait()
-            self._woken.clear()
-            await self._tell()
-            await asyncio.sleep(self._pause)
-
-    async def _tell(self) -> None:
-        stirred, self._stirred = self._stirred, set()
-        with suppress(StoreError):  # the agent itself says what is wrong with the store
-            for session_id in stirred:
-                await self._tell_of(session_id)
+        await self._stirred.stop()
+        await self._stirred.hand_on()
 
     async def _tell_of(self, session_id: str) -> None:
-        row = await self._store.get_session(session_id)
+        try:
+            row = await self._store.get_session(session_id)
+        except StoreError:
+            return  # the agent itself says what is wrong with the store
         before = self._known.pop(session_id, None)
         if row is None:
             return

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from handrail.cli.opening import options_for, policy_for
+from handrail.cli.defaults import options_for, standing_policy
 from handrail.cli.settings import RunSettings
 from handrail.config import Config
 from handrail.server.hub import HubSettings, SessionDefaults
@@ -54,9 +54,8 @@ def hub_settings(given: ServeSettings, config: Config) -> HubSettings:
 
 def session_defaults(config: Config) -> SessionDefaults:
     """How sessions are started from the page: as `handrail run` starts them."""
-    plain = RunSettings(prompt="")
     return SessionDefaults(
-        options=options_for(plain, config),
-        policy=policy_for(plain, config),
+        options=options_for(RunSettings(), config),
+        policy=standing_policy(config),
         budget=config.limits.session_budget_usd,
     )

@@ -11,9 +11,11 @@ from typing import Any, Final
 from handrail.policy.describing.suggestions import describe_mode, describe_suggestion
 from handrail.policy.describing.visible import one_line
 
-__all__ = ["ANSWERS", "ENDED", "NOBODY", "answered", "changes_of", "decided", "texts_of"]
+__all__ = ["ANSWERS", "ENDED", "GRANTED", "NOBODY", "UNSENT", "answered", "changes_of", "decided", "texts_of"]
 
 ENDED: Final = "the process ended; answering will resume it"
+UNSENT: Final = "the process ended just then: whether Claude Code was told is not known"
+GRANTED: Final = "once, when the same was asked before"
 NOBODY: Final[Mapping[str, str]] = {
     "cancelled": "withdrawn by Claude Code: no answer is needed any more",
     "expired": "nobody answered in time, and Claude was told so",
@@ -39,14 +41,15 @@ _ELICITED: Final[Mapping[str, str]] = {"accept": "filled in", "decline": "declin
 _TEXTS: Final = ("message", "feedback", "response", "error")
 
 
-def decided(outcome: str, answer: Mapping[str, Any], by: str, surface: str) -> str:
-    """What was answered, by whom and through what, on one line."""
+def decided(outcome: str, answer: Mapping[str, Any], by: str, surface: str, *, granted: bool = False) -> str:
+    """What was answered, by whom and through what, on one line; `granted`: by their answer to an earlier ask."""
     who = by or "somebody"
     where = f" ({surface})" if surface and not who.startswith(surface) else ""
     words = f"{answered(answer)} by {who}{where}"
-    if outcome == "unsent":
-        return f"{words}, but the process ended before Claude Code was told; answering will resume it"
-    return f"{words}, after the process had ended: the session was resumed" if outcome == "resumed" else words
+    if outcome == "resumed":
+        return f"{words}, after the process had ended: the session was resumed"
+    words += f", {GRANTED}" if granted else ""
+    return f"{words}, but {UNSENT}; answering will resume it" if outcome == "unsent" else words
 
 
 def answered(answer: Mapping[str, Any]) -> str:

@@ -38,6 +38,21 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     otherwise: Otherwise | None = None
     expire_after: float | None = None
 
+    def beside(self, standing: Asked) -> Asked:
+        """This beside what is asked of every session: rules add up, and what this names goes before the rest."""
+        return Asked(
+            profile=self.profile or standing.profile,
+            allow=_each_once(*standing.allow, *self.allow),
+            ask=_each_once(*standing.ask, *self.ask),
+            deny=_each_once(*standing.deny, *self.deny),
+            otherwise=self.otherwise or standing.otherwise,
+            expire_after=self.expire_after if self.expire_after is not None else standing.expire_after,
+        )
+
+
+def _each_once(*rules: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(rules))
+
 
 class LookedAt(msgspec.Struct, frozen=True):
     """A file that was looked for, and what became of it."""
@@ -72,6 +87,14 @@ def project_root(cwd: str) -> str:
         if parent == directory:
             return start
         directory = parent
+
+
+def _root_of(cwd: str, copy_of: str | None) -> str:
+    """The project whose policy holds in `cwd`: a file that is not committed is in no copy of the project."""
+    root = project_root(cwd)
+    if copy_of is None or os.path.lexists(project_policy_file(root)):
+        return root
+    return project_root(copy_of)
 
 
 def load_policy(cwd: str, places: Places, asked: Asked | None = None, *, root: str | None = None) -> Loaded:
@@ -226,12 +249,14 @@ class PolicySource:
         places: Places,
         asked: Asked | None = None,
         *,
+        copy_of: str | None = None,
         on_error: Callable[[PolicyError], None] | None = None,
         on_change: Callable[[Loaded], None] | None = None,
     ) -> None:
+        """`copy_of` is the directory that `cwd` is a worktree's copy of: if that has no policy, its project's holds."""
         self._cwd = cwd
         # Fixed for the session: a repository that appears below must not take the project's rules out of force.
-        self._root = project_root(cwd)
+        self._root = _root_of(cwd, copy_of)
         self._places = places
         self._asked = asked
         self._on_error = on_error

@@ -1,8 +1,9 @@
 """What a Claude Code process is started with, as one frozen struct that refuses contradictions.
 
-Names follow `ClaudeAgentOptions` of claude-agent-sdk where it has one. `handrail.protocol.launch` says what each
-option becomes. Whatever is wrong with the options is said when they are made (`InvalidOptions`), because the CLI
-itself ignores some contradictions in silence and answers others with a bare exit code.
+Names follow `ClaudeAgentOptions` of claude-agent-sdk where it has one. `handrail.protocol.launch` and
+`handrail.protocol.environment` say what each option becomes. Whatever is wrong with the options is said when they are
+made (`InvalidOptions`), because the CLI itself ignores some contradictions in silence and answers others with a bare
+exit code.
 """
 
 from handrail.protocol.options.fields import is_sdk_server

@@ -42,6 +42,12 @@ class FileQuery(Query, frozen=True):
     host: HostName = ""
 
 
+class ListQuery(FileQuery, frozen=True):
+    """Which directory."""
+
+    optional: Annotated[bool, Meta(description="Whether a directory that is not there is one without files.")] = False
+
+
 class NewFile(Body, frozen=True):
     """A file to put somewhere."""
 
@@ -68,11 +74,12 @@ class _Fetched(msgspec.Struct):
     data: bytes
 
 
-async def list_all(hub: Hub, call: Call[None, FileQuery]) -> FileList:
+async def list_all(hub: Hub, call: Call[None, ListQuery]) -> FileList:
     """List the files in a directory."""
+    path, optional = call.query.path, call.query.optional
     if is_elsewhere(call.query.host):
-        return await _there(hub, call.query.host, FileList, "list_files", path=call.query.path)
-    return FileList(items=await _here(lambda: hub.files.listing(call.query.path)))
+        return await _there(hub, call.query.host, FileList, "list_files", path=path, optional=optional)
+    return FileList(items=await _here(lambda: hub.files.listing(path, optional=optional)))
 
 
 async def fetch(hub: Hub, call: Call[None, FileQuery]) -> Document:

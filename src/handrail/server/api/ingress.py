@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from handrail.policy.storage.loading import Asked
 from handrail.protocol.dialling import dialling_command_line, dialling_environment
 from handrail.protocol.options import Options, PermissionMode
 from handrail.server.api.offers import ProfileName
@@ -100,11 +101,10 @@ async def make(hub: Hub, call: Call[NewIngress, Nothing]) -> IngressLine:
     hub.check_open()
     _refuse_keys(call)
     wanted = call.body
-    policy = hub.settings.defaults.policy
     session = await hub.manager.expect(
         _options(wanted),
         title=wanted.title,
-        policy=msgspec.structs.replace(policy, profile=wanted.policy) if wanted.policy else policy,
+        policy=Asked(profile=wanted.policy),
         budget=wanted.budget or hub.settings.defaults.budget,
     )
     call.made["id"] = session.id
@@ -136,7 +136,7 @@ def _options(wanted: NewIngress) -> Options:
 
 
 async def _line(hub: Hub, row: SessionRow, created_by: str) -> IngressLine:
-    options = decode_settings(row.settings).options
+    options = await hub.manager.started_elsewhere(row.id)
     if row.cli_session_id is not None:
         options = msgspec.structs.replace(options, resume=row.cli_session_id)
     url = f"ws{hub.settings.url.removeprefix('http')}/v1/session_ingress/ws/{row.id}"

@@ -264,7 +264,8 @@ async def _directory(hub: Hub, cwd: str | None) -> str:
 
 def _load(hub: Hub, cwd: str, profile: str | None) -> tuple[Loaded, tuple[Grant, ...]]:
     places = hub.manager.places
-    loaded = load_policy(cwd, places, Asked(profile=profile))
+    asked = Asked(profile=profile).beside(hub.settings.defaults.policy)
+    loaded = load_policy(cwd, places, asked)
     return loaded, GrantStore(places.grants_file).read().holding_in(loaded.root)
 
 

@@ -155,6 +155,8 @@ class AskRecord(msgspec.Struct, frozen=True, kw_only=True):
     surface: str
     decided_at: float | None
     closed_at: float | None
+    granted_by: str
+    """The ask whose answer decided this one; empty if it was answered itself."""
 
 
 class AskRecords(msgspec.Struct, frozen=True, kw_only=True):

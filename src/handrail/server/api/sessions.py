@@ -30,6 +30,7 @@ from handrail.server.calls import Body, Call, Document, Nothing, Page, Query
 from handrail.server.hub import Hub
 from handrail.server.problems import Problem
 from handrail.server.summaries import SessionSummary, summary_of
+from handrail.sessions.beginning import checked_id, first_message
 from handrail.sessions.session import Session
 from handrail.store.base import SessionFilter, SessionRow
 
@@ -177,18 +178,18 @@ async def create(hub: Hub, call: Call[NewSession, Nothing]) -> SessionSummary:
     wanted = call.body
     call.made["id"] = session.id
     if wanted.prompt or wanted.images:
-        await session.send(content_of(wanted), actor=call.caller.actor)
+        await session.send(content_of(wanted), actor=call.caller.actor, uuid=first_message(session.id))
     return await _summary(hub, session.id)
 
 
 async def _started(hub: Hub, call: Call[NewSession, Nothing]) -> Session:
-    wanted = call.body
-    policy = policy_of(hub, wanted.policy)
-    call.note(*named(mode=wanted.mode, model=wanted.model, profile=policy.profile if wanted.policy else None))
+    wanted, session_id = call.body, checked_id(call.body.id)
+    policy = policy_of(wanted.policy)
+    call.note(*named(mode=wanted.mode, model=wanted.model, profile=policy.profile))
     if is_elsewhere(wanted.host):
         call.note(f"on {wanted.host}")
-        return hub.session(await hub.hosts.start(wanted.host, wanted_of_a_host(hub, call)))
-    return await started_here(hub, call, policy)
+        return hub.session(await hub.hosts.start(wanted.host, wanted_of_a_host(hub, call, session_id)))
+    return await started_here(hub, call, session_id, policy)
 
 
 async def fork(hub: Hub, call: Call[Fork, Nothing]) -> SessionSummary:

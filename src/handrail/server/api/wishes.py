@@ -16,8 +16,10 @@ from handrail.server.api.offers import PlainOptions, PolicyWish, ProfileName, Pr
 from handrail.server.calls import Body, Call, Nothing
 from handrail.server.hub import Hub
 from handrail.server.problems import Problem
-from handrail.server.wanted import checked_options, merged_policy, with_wanted
+from handrail.server.wanted import checked_options, with_wanted
 from handrail.sessions.abroad import WantedSession
+from handrail.sessions.beginning import Beginning, request_of
+from handrail.sessions.launching import SessionSettings, decode_settings
 from handrail.sessions.session import Session
 from handrail.store.base import SessionRow
 
@@ -30,6 +32,7 @@ __all__ = [
     "image_block",
     "named",
     "policy_of",
+    "request_by",
     "started_here",
     "wanted_of_a_host",
 ]
@@ -49,9 +52,19 @@ class ImageData(Body, frozen=True):
 
 
 class NewSession(Body, frozen=True):
-    """A session to start."""
+    """A session to start. With the same `id` it is the same session, and is started once."""
 
     cwd: Annotated[str, Meta(min_length=1, max_length=4096, description="The directory, inside one of the roots.")]
+    id: (
+        Annotated[
+            str,
+            Meta(
+                max_length=100,
+                description="A UUID of your choosing: whoever does not hear the answer can start the same again.",
+            ),
+        ]
+        | None
+    ) = None
     host: Annotated[
         str,
         Meta(
@@ -97,43 +110,43 @@ class Fork(Body, frozen=True):
     budget: Budget | None = None
 
 
-def wanted_of_a_host(hub: Hub, call: Call[NewSession, Nothing]) -> WantedSession:
+def request_by(call: Call[NewSession, Nothing]) -> str:
+    """What tells a start from others: who asks, and for what. A program that asks again may be another process."""
+    asked: dict[str, Any] = msgspec.to_builtins(call.body)
+    named = {name: asked[name] for name in asked.keys() - {"id", "program", "policy"}}
+    return request_of(caller=call.caller.key, policy=policy_of(call.body.policy), **named)
+
+
+def wanted_of_a_host(hub: Hub, call: Call[NewSession, Nothing], session_id: str) -> WantedSession:
     """What a host is told: only what was chosen, since it has defaults and limits of its own."""
     wanted = call.body
     named = {"model": wanted.model, "permission_mode": wanted.mode, "cwd": wanted.cwd}
     chosen = {name: value for name, value in named.items() if value is not None}
     return WantedSession(
+        id=session_id,
+        request=request_by(call),
         options={"enable_file_checkpointing": True, **wanted.options, **chosen},
         title=wanted.title,
-        policy=_asked_of_a_host(wanted.policy) or Asked(),
+        policy=policy_of(wanted.policy),
         budget=wanted.budget,
         worktree=wanted.worktree,
         program=admitted(hub, call, wanted.program),
     )
 
 
-def _asked_of_a_host(wanted: str | PolicyWish | None) -> Asked | None:
-    match wanted:
-        case None:
-            return None
-        case str():
-            return Asked(profile=wanted)
-    return wanted.asked
-
-
-async def started_here(hub: Hub, call: Call[NewSession, Nothing], policy: Asked) -> Session:
-    wanted = call.body
-    offered = attachments(hub, call, wanted.program)
-    return await hub.manager.start(
-        await asyncio.to_thread(_options, hub, wanted),
-        title=wanted.title,
+async def started_here(hub: Hub, call: Call[NewSession, Nothing], session_id: str, policy: Asked) -> Session:
+    """Start a session on the hub's own machine."""
+    wanted, request = call.body, request_by(call)
+    await hub.hosts.check_free(session_id, request)
+    settings = SessionSettings(
+        options=await asyncio.to_thread(_options, hub, wanted),
         policy=policy,
         budget=wanted.budget or hub.settings.defaults.budget,
-        worktree=wanted.worktree,
-        on_ask=offered.on_ask,
-        hooks=offered.hooks,
-        tools=offered.tools,
     )
+    beginning = Beginning(
+        id=session_id, request=request, settings=settings, title=wanted.title, worktree=wanted.worktree
+    )
+    return await hub.manager.begin(beginning, attachments(hub, call, wanted.program))
 
 
 def _options(hub: Hub, wanted: NewSession) -> Options:
@@ -144,14 +157,14 @@ def _options(hub: Hub, wanted: NewSession) -> Options:
     return with_wanted(hub.settings.defaults.options, asked, hub.working_roots)
 
 
-def policy_of(hub: Hub, wanted: str | PolicyWish | None) -> Asked:
-    base = hub.settings.defaults.policy
+def policy_of(wanted: str | PolicyWish | None) -> Asked:
+    """What is asked of a session's policy. What its machine asks of every session is added where it becomes live."""
     match wanted:
         case None:
-            return base
+            return Asked()
         case str():
-            return msgspec.structs.replace(base, profile=wanted)
-    return merged_policy(base, wanted.asked)
+            return Asked(profile=wanted)
+    return wanted.asked
 
 
 def changes_of(hub: Hub, wanted: Resumption | Fork, row: SessionRow) -> dict[str, Any]:
@@ -160,8 +173,14 @@ def changes_of(hub: Hub, wanted: Resumption | Fork, row: SessionRow) -> dict[str
     if wanted.budget is not None:
         changes["budget"] = wanted.budget
     if wanted.policy is not None:
-        changes["policy"] = _asked_of_a_host(wanted.policy) if row.host else policy_of(hub, wanted.policy)
+        changes["policy"] = _changed_policy(wanted.policy, row)
     return changes
+
+
+def _changed_policy(wanted: str | PolicyWish, row: SessionRow) -> Asked:
+    """A wish takes the place of the one before; a profile's name takes nothing else back."""
+    before = decode_settings(row.settings).policy if isinstance(wanted, str) else None
+    return policy_of(wanted).beside(before or Asked())
 
 
 def named(**chosen: str | None) -> list[str]:

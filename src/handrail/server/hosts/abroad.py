@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
-from handrail.errors import HandrailError, HostAway, HostError, SessionNotFound
+from handrail.errors import HandrailError, HostAway, HostError, OutcomeUnknown, SessionNotFound
 from handrail.server.auth.audit import Audit
 from handrail.server.calls import Caller
 from handrail.server.hosts import link as links
@@ -22,6 +23,7 @@ from handrail.server.hosts.copies import CopyMeter
 from handrail.server.hosts.ending import end_copies_of
 from handrail.server.hosts.enrolments import Enrolments
 from handrail.server.hosts.known import KnownHost
+from handrail.server.hosts.placed import Placed
 from handrail.server.hosts.placement import chosen
 from handrail.server.hosts.registry import Registry
 from handrail.server.hosts.seats import HostSeat
@@ -29,6 +31,7 @@ from handrail.server.hosts.serving import Door
 from handrail.server.summaries import HERE, Where
 from handrail.sessions.abroad import WantedSession
 from handrail.sessions.asks import Actor
+from handrail.sessions.beginning import begun
 from handrail.sessions.manager import Manager
 from handrail.sessions.programs import ProgramSpec
 from handrail.store.base import FrameRow, SessionRow
@@ -41,6 +44,7 @@ KindT = TypeVar("KindT")
 
 FIRST_COPY: Final = 15.0
 """How long the first copy of a session that was started on a host may take, in seconds."""
+UNHEARD: Final = "whether it did is not known, so it is started nowhere else"
 TO_BE_SEEN: Final = 3.0
 """How long is waited for what was done on a host to be in the copy here."""
 
@@ -52,8 +56,10 @@ class Hosts:
         self.manager = manager
         self.enrolments = Enrolments()
         self.registry = Registry(manager.store)
+        self.placed = Placed(manager.store)
         self._audit = audit
         self._arrivals = Arrivals()
+        self._starting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._listeners: list[Callable[[str], None]] = []
         self._door = Door(
             self.registry,
@@ -186,7 +192,7 @@ class Hosts:
         """Wait until the copy shows that the session lives, or has lived since it had this fence."""
 
         async def look() -> bool | None:
-            row = await self.manager.store.get_session(session_id)
+            row = await self._copy_from(host, session_id)
             return True if row is not None and (row.owner is not None or row.fence > fence) else None
 
         if await self._arrivals.until(session_id, look, patience=FIRST_COPY) is None:
@@ -195,6 +201,13 @@ class Hosts:
                 "it is listed as soon as it has"
             )
 
+    async def _copy_from(self, host: KnownHost, session_id: str) -> SessionRow | None:
+        """The copy of a session that a host says it has begun: not one that lives elsewhere, whatever the host says."""
+        row = await self.manager.store.get_session(session_id)
+        if row is not None and row.host != host.id:
+            raise HostError(f"{host.name} says that it began session {session_id[:8]}, which is not one of its own")
+        return row
+
     # ------------------------------------------------------------ the sessions of other machines
 
     async def seat(self, row: SessionRow) -> HostSeat | None:
@@ -202,16 +215,58 @@ class Hosts:
         return HostSeat(row, self) if row.owner is not None else None
 
     async def start(self, host: str, wanted: WantedSession) -> str:
-        """Start a session on the host that `host` names; returns its id once a copy of it is here."""
-        found = chosen(host, self.registry.all())
-        found.starting += 1
+        """Start a session on the host that `host` names; returns its id once a copy of it is here.
+
+        One that was started already, as far as is known here, is made live again where it is, if it is not live.
+        """
+        async with self._one_start_of(wanted.id):
+            row = await begun(self.manager.store, wanted.id, wanted.request)
+            if row is None:
+                return await self._start_anew(host, wanted)
+            if row.owner is None:
+                await self.resume(row, {}, wanted.program)
+            return row.id
+
+    @asynccontextmanager
+    async def _one_start_of(self, session_id: str) -> AsyncGenerator[None, None]:
+        lock = self._starting.setdefault(session_id, asyncio.Lock())  # it is kept by those who hold or await it
+        async with lock:
+            yield
+
+    async def check_free(self, session_id: str, request: str) -> None:
+        """Raise `SessionExists` if a host was told to start a session of this id, for another request than this."""
+        if self.registry.with_revoked():
+            await self.placed.check_free(session_id, request)
+
+    async def _start_anew(self, reference: str, wanted: WantedSession) -> str:
+        """Have a host start a session of which there is no copy here, and wait for that."""
+        host, is_told_again = await self._place(reference, wanted)
+        host.starting += 1
         try:
-            done = await found.commands.call("start", **msgspec.to_builtins(wanted))
+            done = await host.commands.call("start", wanted.id, **msgspec.to_builtins(wanted))
+        except HandrailError as error:
+            if is_told_again:
+                raise _not_heard_of(wanted.id, host, error) from None
+            if not isinstance(error, OutcomeUnknown) and host.state != "revoked":
+                await self.placed.take_back(wanted.id, wanted.request)
+            raise
         finally:
-            found.starting -= 1
-        session_id = _id_of(done, found)
-        await self._taken_up(session_id, 0, found)
+            host.starting -= 1
+        session_id = _id_of(done, host)
+        await self._taken_up(session_id, 0, host)
         return session_id
+
+    async def _place(self, reference: str, wanted: WantedSession) -> tuple[KnownHost, bool]:
+        """The host that is to start a session, and whether it may have been told so before."""
+        given = await self.placed.host_of(wanted.id, wanted.request)
+        if given is None:
+            host = chosen(reference, self.registry.all())
+            await self.placed.give(wanted.id, wanted.request, host.id)
+            return host, False
+        known = self.registry.get(given)
+        if known is None:
+            raise OutcomeUnknown(f"the host that was to start session {wanted.id[:8]} is not known any more; {UNHEARD}")
+        return known, True
 
     async def resume(self, row: SessionRow, changes: Mapping[str, Any], program: ProgramSpec | None = None) -> None:
         """Make a session live there again, unless it is."""
@@ -230,13 +285,15 @@ class Hosts:
     async def change(self, row: SessionRow, columns: Mapping[str, Any]) -> None:
         """Set the title of a session, or whether it is archived. Of a host that was removed, only the copy has it."""
         if not self._is_removed(row):
-            await self.do(row, "change", **columns)
+            with suppress(SessionNotFound):  # what the host has lost is only here
+                await self.do(row, "change", **columns)
         await self.manager.store.change_session(row.id, **columns)
 
     async def delete(self, row: SessionRow) -> None:
         """Remove a session there, and the copy here. Of a host that was removed, only the copy is."""
         if not self._is_removed(row):
-            await self.host_of(row).commands.call("delete", row.id)
+            with suppress(SessionNotFound):  # what the host has lost is only here
+                await self.host_of(row).commands.call("delete", row.id)
         with suppress(SessionNotFound):  # the host says so itself, perhaps sooner
             await self.manager.store.delete_session(row.id)
 
@@ -260,11 +317,18 @@ class Hosts:
         session_id = _id_of(await found.commands.call("adopt", cli_session_id=cli_session_id), found)
 
         async def look() -> SessionRow | None:
-            return await self.manager.store.get_session(session_id)
+            return await self._copy_from(found, session_id)
 
         if await self._arrivals.until(session_id, look, patience=FIRST_COPY) is None:
             raise HostAway(f"session {session_id[:8]} is on {found.name}, but its journal has not come here yet")
         return session_id
+
+
+def _not_heard_of(session_id: str, host: KnownHost, error: HandrailError) -> HandrailError:
+    """What a start that was tried again came to, if its host cannot be asked what became of the first one."""
+    if isinstance(error, OutcomeUnknown) or not isinstance(error, HostAway):
+        return error
+    return OutcomeUnknown(f"{error}. It was told before to start session {session_id[:8]}: {UNHEARD}")
 
 
 def _id_of(done: Done, host: KnownHost) -> str:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import msgspec
 
 from handrail.error_records import error_of
-from handrail.errors import HostAway, HostError, HostRefused
+from handrail.errors import HandrailError, HostAway, HostError, HostRefused, InvalidOptions, OutcomeUnknown
 from handrail.link import wire
 from handrail.sessions.asks import Actor
 
@@ -85,7 +85,8 @@ class Commands:
         """Nothing is done there any more: everybody who waits is told `error`, and so is who comes later."""
         self._refused = error
         self._stop_giving_up()
-        self._fail_all(type(error)(f"{error}; {NOT_KNOWN}"))
+        unsure = HostRefused if isinstance(error, HostRefused) else OutcomeUnknown
+        self._fail_all(unsure(f"{error}; {NOT_KNOWN}"))
         self._here.set()  # whoever waits for the host to come back is to see that
 
     def take(self, reply: wire.Reply) -> None:
@@ -96,7 +97,7 @@ class Commands:
 
     def _give_up(self) -> None:
         self._giving_up = None
-        self._fail_all(HostAway(f"{self._describe()}; {NOT_KNOWN}"))
+        self._fail_all(OutcomeUnknown(f"{self._describe()}; {NOT_KNOWN}"))
 
     def _fail_all(self, error: HostError) -> None:
         for pending in self._pending.values():
@@ -111,7 +112,8 @@ class Commands:
     # ------------------------------------------------------------ calling
 
     async def call(self, method: str, session: str = "", *, actor: Actor = NOBODY, **params: Any) -> Done:
-        """Have something done. Raises what the host raised, or `HostAway` if it does not answer."""
+        """Have something done. Raises what the host raised, `HostAway` if it is not there, or `OutcomeUnknown` if it
+        does not answer."""
         await self._wait_for_the_host()
         command = wire.Command(
             id=uuid4().hex,
@@ -131,8 +133,14 @@ class Commands:
             if pending.answered.done() and not pending.answered.cancelled():
                 pending.answered.exception()  # it may come when nobody waits any more
         if reply.error is not None:
-            raise error_of(reply.error)
+            raise self._with_name(error_of(reply.error))
         return Done(self._decoded(reply.result), reply.last_seq)
+
+    def _with_name(self, error: HandrailError) -> HandrailError:
+        """What a host refused does not say which host that was."""
+        if isinstance(error, HostRefused | InvalidOptions):
+            return type(error)(f"on {self._name()}: {error}")
+        return error
 
     async def _wait_for_the_host(self) -> None:
         left = COMING_BACK - (time.monotonic() - self._left_at)
@@ -150,7 +158,7 @@ class Commands:
                 return await pending.answered
         except TimeoutError:
             self._tell(wire.Cancel(id=pending.command.id))
-            raise HostAway(f"{self._name()} did not answer within {patience:.0f} s; {NOT_KNOWN}") from None
+            raise OutcomeUnknown(f"{self._name()} did not answer within {patience:.0f} s; {NOT_KNOWN}") from None
         except asyncio.CancelledError:
             self._tell(wire.Cancel(id=pending.command.id))
             raise

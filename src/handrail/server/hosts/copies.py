@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 from uuid import uuid4
@@ -22,6 +22,7 @@ from handrail.link import wire
 from handrail.link.windows import page_size
 from handrail.server.hosts.arrivals import Arrivals
 from handrail.server.hosts.checking import check_page, check_session_id
+from handrail.server.hosts.ending import end_copy
 from handrail.sessions.feed import Feed
 from handrail.sessions.manager import Manager
 from handrail.store.base import EventRow
@@ -63,6 +64,10 @@ class HostSaid(Protocol):
     @property
     def skew(self) -> float:
         """How many seconds the clock here is ahead of the host's."""
+
+    @property
+    def watched(self) -> Container[str]:
+        """The sessions that somebody watches as they are written."""
 
 
 Send = Callable[[wire.FromHub], None]
@@ -107,8 +112,10 @@ class Copies:
         copy.add(page, page_size(page.page))
 
     def deltas(self, deltas: wire.Deltas) -> None:
-        """What is being written has come."""
+        """What is being written has come. What nobody watches is not even looked at."""
         check_session_id(deltas.session)
+        if deltas.session not in self.host.watched:
+            return
         self._of(deltas.session).add(deltas, sum(map(len, deltas.items)))
 
     def gone(self, gone: wire.Gone) -> None:
@@ -347,11 +354,19 @@ class _Copy:
         await self._refuse(str(error))
 
     async def _remove(self) -> None:
-        """The session was deleted there: its copy goes too."""
+        """The session is not there any more: its copy goes too, unless it was archived.
+
+        Such a session may have been removed there for its age or its size: how long the copy is kept is this hub's own
+        affair, and whoever deletes the session through the hub has the copy deleted as well.
+        """
         store = self._copies.manager.store
         try:
             row = await store.get_session(self._id)
-            if row is not None and row.host == self._copies.host.id:
+            if row is None or row.host != self._copies.host.id:
+                pass
+            elif row.archived:
+                await end_copy(row.id, self._copies.manager)
+            else:
                 await store.delete_session(self._id)
                 self._copies.manager.forget_copy(self._id)
         except HandrailError as error:

@@ -10,7 +10,7 @@ from handrail.errors import HandrailError
 from handrail.sessions.manager import Manager
 from handrail.store.base import CopyHead
 
-__all__ = ["end_copies_of", "end_copy"]
+__all__ = ["end_copies_of", "end_copy", "is_ended"]
 
 logger = logging.getLogger("handrail.hosts")
 
@@ -21,13 +21,19 @@ OVER: Final = frozenset({STOPPED, "failed"})
 async def end_copies_of(host_id: str, manager: Manager) -> None:
     """The host was removed: nothing of it can be followed, resumed or answered any more."""
     for copy in await manager.store.copied(host_id):
-        await end_copy(copy, manager)
+        if not is_ended(copy):
+            await end_copy(copy.session_id, manager)
 
 
-async def end_copy(copy: CopyHead, manager: Manager) -> bool:
+def is_ended(copy: CopyHead) -> bool:
+    """Whether a copy was brought to its end already."""
+    return not copy.changed
+
+
+async def end_copy(session_id: str, manager: Manager) -> bool:
     """Bring a copy to its end; returns whether it claimed until now that its session goes on."""
-    row = await manager.store.get_session(copy.session_id)
-    if row is None or not copy.changed:  # pruned, or ended already
+    row = await manager.store.get_session(session_id)
+    if row is None:  # pruned
         return False
     status = row.status if row.status in OVER else STOPPED
     try:

@@ -77,15 +77,16 @@ class KnownHost:
     def why_away(self) -> str:
         """Why it cannot be reached, in words."""
         if self.row.revoked_at is not None:
-            return f"{self.name} was removed from this hub"
+            return f"the host {self.name} was removed from this hub"
         seen = self.row.last_seen_at
         if seen is None:
-            return f"{self.name} has never been connected: run `handrail host` there"
-        return f"{self.name} is not connected (last seen {_ago(time.time() - seen)}): what runs there goes on"
+            return f"the host {self.name} has never been connected: run `handrail host` there"
+        return f"the host {self.name} is not connected (last seen {_ago(time.time() - seen)}): what runs there goes on"
 
     def removed(self) -> HostRefused:
         """What is told to those who want something of a host that was revoked."""
-        return HostRefused(f"{self.name} was removed from this hub: what is copied here can be read, and nothing done")
+        words = f"the host {self.name} was removed from this hub: what is copied here can be read, and nothing done"
+        return HostRefused(words)
 
 
 def decode_facts(stored: bytes) -> HostFacts:

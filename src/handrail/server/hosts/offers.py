@@ -9,7 +9,7 @@ from typing import Final
 from handrail.link import wire
 from handrail.server.hosts.checking import check_session_id
 from handrail.server.hosts.copies import Copies
-from handrail.server.hosts.ending import end_copy
+from handrail.server.hosts.ending import end_copy, is_ended
 from handrail.store.base import CopyHead, SessionFilter
 
 __all__ = ["Offers"]
@@ -35,9 +35,12 @@ class Offers:
             check_session_id(head.session_id)
         if self._copied is None:
             self._copied = await self._look()
-        heads = [await self._answer(head, self._copied) for head in offer.heads]
+        answers = [await self._answer(head, self._copied) for head in offer.heads]
+        heads = [head for head in answers if head is not None]
         if heads:
             self._copies.send(wire.Have(heads=heads))
+        if foreign := len(answers) - len(heads):
+            logger.warning("%s offers %d sessions that are not its own: not copied", self._copies.host.name, foreign)
         if offer.done:
             await self._end_the_lost(self._copied)
 
@@ -49,33 +52,33 @@ class Offers:
                 self._copies.feed(row.id).begin(row.last_seq)
         return {head.session_id: head for head in await self._store.copied(host)}
 
-    async def _answer(self, offered: CopyHead, copied: dict[str, CopyHead]) -> CopyHead:
+    async def _answer(self, offered: CopyHead, copied: dict[str, CopyHead]) -> CopyHead | None:
+        """Where the copy of a session stands; None for one that is not this host's, of which nothing is wanted."""
         name = offered.session_id
         self._offered.add(name)
         copy = copied.get(name)
         if copy is None:
-            await self._make_room(name)
+            if not await self._has_room(name):
+                return None
         elif copy.has_other_past(offered) and not self._copies.has_come(name):
             await self._copies.set_aside(name, f"before {self._copies.host.name} lost its journal")
             copy = None
         return copy or CopyHead(session_id=name, fence=0, last_seq=0)
 
-    async def _make_room(self, session_id: str) -> None:
-        """A session that was copied from a host that is revoked may have come back with another one."""
+    async def _has_room(self, session_id: str) -> bool:
+        """Whether a session can be copied. One of a host that is revoked may have come back with another one."""
         row = await self._store.get_session(session_id)
         if row is None or row.host == self._copies.host.id:
-            return
+            return True
         if row.host and self._is_removed(row.host):
             await self._copies.set_aside(session_id, "of a host that was removed")
-        else:
-            logger.warning(
-                "%s offers session %s, which is not its own: it is not copied", self._copies.host.name, session_id[:8]
-            )
+            return True
+        return False
 
     async def _end_the_lost(self, copied: dict[str, CopyHead]) -> None:
         """Copies of sessions that the host does not have any more stay as they are, and claim nothing."""
         for session_id in copied.keys() - self._offered:
-            if self._copies.has_come(session_id):
+            if self._copies.has_come(session_id) or is_ended(copied[session_id]):
                 continue
-            if await end_copy(copied[session_id], self._copies.manager):
+            if await end_copy(session_id, self._copies.manager):
                 await self._copies.on_loss(session_id, f"{self._copies.host.name} does not have it any more")

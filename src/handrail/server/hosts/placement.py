@@ -46,9 +46,9 @@ CandidateT = TypeVar("CandidateT", bound=Candidate)
 
 def named(reference: str, hosts: Sequence[CandidateT]) -> CandidateT:
     """The host with this name or id. Raises `HostNotFound`."""
-    for host in hosts:
-        if reference in (host.id, host.name):
-            return host
+    known = {host.name: host for host in hosts} | {host.id: host for host in hosts}  # no name passes for another's id
+    if reference in known:
+        return known[reference]
     names = [host.name for host in hosts]
     others = did_you_mean(reference, names) if names else ", nor any other: `handrail host enrol` lets a machine in"
     raise HostNotFound(f"there is no host {reference!r}{others}")
@@ -81,12 +81,12 @@ def _refusal(host: Candidate) -> HostAway | HostRefused | None:
     if not host.connected:
         return HostAway(host.why_away())
     if host.draining:
-        return HostRefused(f"{host.name} is being drained: no session is started there until that is over")
+        return HostRefused(f"the host {host.name} is being drained: no session is started there until that is over")
     capacity = host.facts.capacity
     if capacity is not None and host.live >= capacity:
         sessions = "1 live session" if host.live == 1 else f"{host.live} live sessions"
         return HostRefused(
-            f"{host.name} has {sessions}, as many as its owner lets it have: wait, or stop one that is idle "
+            f"the host {host.name} has {sessions}, as many as its owner lets it have: wait, or stop one that is idle "
             f"(`handrail ls --host {host.name}`)"
         )
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
@@ -39,6 +40,7 @@ class Registry:
         self._hosts: dict[str, KnownHost] = {}
         self._by_key: dict[str, KnownHost] = {}
         self._stored_at: dict[str, float] = {}
+        self._enrolling = asyncio.Lock()
 
     async def load(self) -> None:
         """Read what is stored."""
@@ -82,13 +84,15 @@ class Registry:
 
     async def enrol(self, name: str, *, by: str) -> tuple[KnownHost, str]:
         """Let a host in; returns it and its key, which cannot be had again. Raises `Problem` if the name is taken."""
-        await self._free(check_name(name))
+        check_name(name)
         key = new_secret(HOST_PREFIX)
         row = HostRow(
             id=secrets.token_hex(6), name=name, key_hash=hashed(key), enrolled_at=self._clock(), enrolled_by=by
         )
-        await self._store.add_host(row)
-        return self._add(row), key
+        async with self._enrolling:  # or two of one name would both find it free
+            await self._free(name)
+            await self._store.add_host(row)
+            return self._add(row), key
 
     def check_free(self, name: str) -> None:
         """See that no host has this name. Raises `Problem`."""
@@ -148,10 +152,11 @@ def check_name(name: str) -> str:
     fits = (
         0 < len(name) <= LONGEST_NAME and name.isprintable() and not any(sign.isspace() or sign == "/" for sign in name)
     )
-    if not fits or name == ANY or name.startswith(LABEL):
+    # What begins otherwise is an option on a command line, or another place in an address.
+    if not fits or not name[0].isalnum() or name == ANY or name.startswith(LABEL):
         raise Problem(
             "invalid",
-            f"a host is called by 1 to {LONGEST_NAME} printable characters without spaces and slashes, "
-            f"and neither {ANY!r} nor {LABEL}…",
+            f"a host is called by 1 to {LONGEST_NAME} printable characters without spaces and slashes, the first a "
+            f"letter or a digit, and neither {ANY!r} nor {LABEL}…",
         )
     return name

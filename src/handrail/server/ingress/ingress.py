@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -45,6 +46,8 @@ TURNED_AWAY_FOR: Final = 60.0
 """For how many seconds a CLI that was told to end is not seated again: 2.1.37 dials again all the same."""
 REMEMBERED: Final = 1_000
 LAST_ID: Final = "x-last-request-id"
+STOPPED: Final = "stopped"
+"""The status of a session that somebody has ended: one whose CLI is only away is another."""
 
 
 class Ingress:
@@ -60,7 +63,10 @@ class Ingress:
         """The token that each seat was taken with: session → token's id."""
         self._told: dict[str, float] = {}
         """Who was told to end, and when: sessions, and hashes of tokens that are no good."""
-        self._taking = asyncio.Lock()
+        self._ended_tokens: set[str] = set()
+        """The ids of those that were ended: a seat may just be being taken with one."""
+        self._taking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """By session: to learn what one was told before takes a while, which holds up no other."""
         self._work: set[asyncio.Task[None]] = set()
         self._wrong_tokens = RateLimit(each=60, in_all=600)
         self._stopping = False
@@ -85,6 +91,7 @@ class Ingress:
 
     def close_token(self, token_id: str) -> None:
         """A token is not valid any more: the CLI that has it is told to end."""
+        self._ended_tokens.add(token_id)
         for session_id, taken_with in list(self._tokens_of.items()):
             seat = self._seats.get(session_id)
             if taken_with == token_id and seat is not None:
@@ -164,21 +171,36 @@ class Ingress:
 
     async def _seat_for(self, session_id: str, token_id: str, last: str | None) -> IngressTransport | tuple[int, str]:
         """The seat of a session's CLI, or with which code and words to turn it away."""
-        async with self._taking:
+        lock = self._taking.setdefault(session_id, asyncio.Lock())  # it is kept by those who hold or await it
+        async with lock:
             if self._stopping:
                 return RETRY, "the hub stops: dial in again"
             seat = self._seats.get(session_id)
             if seat is not None and not seat.over.is_set():
                 return seat
-            if last is not None and self._was_told(session_id):
-                return STOP, "the session was stopped"
-            row = await self._store.get_session(session_id)
-            if row is None or row.host:
-                return STOP, "there is no such session any more"
-            return await self._take_seat(row, token_id)
+            try:
+                return await self._new_seat(session_id, token_id, last)
+            except StoreError as error:
+                logger.warning("session %s cannot be seated now: %s", session_id[:8], error)
+                return RETRY, "the session cannot be looked up now: dial again"
 
-    async def _take_seat(self, row: SessionRow, token_id: str) -> IngressTransport:
+    async def _new_seat(self, session_id: str, token_id: str, last: str | None) -> IngressTransport | tuple[int, str]:
+        """The same for a session that has none. A CLI that was there before names what it sent `last`."""
+        if last is not None and self._was_told(session_id):
+            return STOP, "the session was stopped"
+        row = await self._store.get_session(session_id)
+        if row is None or row.host:
+            return STOP, "there is no such session any more"
+        if last is not None and row.status == STOPPED:  # while the CLI was away, perhaps long ago
+            return STOP, "the session was stopped"
+        return await self._take_seat(row, token_id)
+
+    async def _take_seat(self, row: SessionRow, token_id: str) -> IngressTransport | tuple[int, str]:
         seat = IngressTransport(await link_again(self._store, row))
+        if token_id in self._ended_tokens:
+            return STOP, "the token is not valid any more"
+        if self._stopping:
+            return RETRY, "the hub stops: dial in again"
         self._seats[row.id] = seat
         self._tokens_of[row.id] = token_id
         self._start(self._sit(row.id, seat))

@@ -7,11 +7,12 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from handrail.transports.ingress.sockets import SocketClosed
+from handrail.transports.ingress.sockets import MessageTooLong, SocketClosed
 
 __all__ = ["AsgiSocket"]
 
 EXTENSION = "handrail.socket"
+TOO_LONG = 1009
 
 
 class AsgiSocket:
@@ -29,7 +30,8 @@ class AsgiSocket:
     async def receive(self) -> str | bytes:
         message = await self._websocket.receive()
         if message["type"] != "websocket.receive":
-            raise SocketClosed(f"closed with {message.get('code')}")
+            kind = MessageTooLong if message.get("code") == TOO_LONG else SocketClosed
+            raise kind(f"closed with {message.get('code')}")
         text = message.get("text")
         return text if text is not None else message.get("bytes") or b""
 

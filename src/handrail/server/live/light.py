@@ -75,6 +75,7 @@ class _AskClosed(e.Event, frozen=True, tag="ask_closed"):
     outcome: str
     by: str = ""
     surface: str = ""
+    granted_by: str = ""
 
 
 class _Unknown(e.Event, frozen=True, tag="unknown"):
@@ -231,6 +232,7 @@ def _answered(event: _AskClosed) -> e.AskClosed:
         outcome=event.outcome,  # type: ignore[arg-type]
         by=event.by,
         surface=event.surface,
+        granted_by=event.granted_by,
     )
 
 

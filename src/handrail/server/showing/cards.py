@@ -48,7 +48,13 @@ def card_of_item(item: AskItem, *, session: SessionRow, pieces: Pieces | None = 
     over = None
     if item.outcome is not None:
         over = closed(
-            item.outcome, answer=item.answer, by=item.by, surface=item.surface, at=item.ended_at, message=item.message
+            item.outcome,
+            answer=item.answer,
+            by=item.by,
+            surface=item.surface,
+            at=item.ended_at,
+            message=item.message,
+            granted=bool(item.granted_by),
         )
     return _Card(item.ask, item.kind, item.title, pieces or Pieces(0)).shown(
         session, item.ask_id, item.digest, item.at, item.outcome or "pending", over

@@ -27,6 +27,7 @@ def closed_row(row: AskRow) -> dict[str, Any] | None:
         by=row.decided_by,
         surface=row.surface,
         at=row.decided_at or row.closed_at,
+        granted=bool(row.granted_by),
     )
 
 
@@ -38,6 +39,7 @@ def closed(
     surface: str = "",
     at: float | None = None,
     message: str = "",
+    granted: bool = False,
 ) -> dict[str, Any]:
     """What became of an ask, in words: `words` on one line, `changes` one by one, `said` as it was written."""
     given = answer or {}
@@ -47,7 +49,7 @@ def closed(
         "by": line(by),
         "surface": line(surface),
         "at": at,
-        "words": NOBODY.get(outcome) or decided(outcome, given, line(by), line(surface)),
+        "words": NOBODY.get(outcome) or decided(outcome, given, line(by), line(surface), granted=granted),
         "changes": list(changes_of(given)),
         "said": words("\n\n".join([*told, *chosen])),
     }

@@ -10,6 +10,7 @@ import msgspec
 
 from handrail.events.model import AskClosed
 from handrail.policy.describing.json_text import json_text
+from handrail.policy.describing.outcomes import GRANTED, UNSENT
 from handrail.policy.describing.suggestions import describe_mode, describe_suggestion
 from handrail.protocol import descriptions as d
 from handrail.sessions.ask_records import ask_of
@@ -108,9 +109,11 @@ def verdict(asked: Asked) -> Verdict:
         return Verdict("quiet", _UNANSWERED[outcome], when=_when(asked, closed))
     tone, words, sections = _answer(closed.answer or {})
     if closed.outcome == "unsent":
-        tone, words = "failed", f"{words}, but Claude Code ended before it was told"
+        tone, words = "failed", f"{words}, but {UNSENT}"
     elif closed.outcome == "resumed":
         words = f"{words} after the session had ended"
+    elif closed.granted_by:
+        words = f"{words}, {GRANTED}"
     return Verdict(tone, words, _who(closed), _when(asked, closed), tuple(sections))
 
 

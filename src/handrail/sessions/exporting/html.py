@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import Any
 
 from handrail.events.endings import run_error
-from handrail.events.model import Event, Thinking
+from handrail.events.model import Event, Text, Thinking
 from handrail.events.resume import resume_line
 from handrail.policy.describing.visible import one_line
 from handrail.rendering.code import code_html
@@ -33,13 +32,13 @@ from handrail.sessions.exporting.sections import (
     given_sections,
     result_sections,
 )
-from handrail.sessions.exporting.story import Asked, Call, Item, Message, Remark, RunEnd, RunStart, Speech, tell
+from handrail.sessions.exporting.story import Asked, Call, Message, Remark, RunEnd, RunStart, tell
 from handrail.sessions.exporting.words import clock, cost, duration, iso, moment, run_summary, shortened, title_of
+from handrail.sessions.exporting.writing import SIGNS, ItemWriter
 from handrail.store.base import SessionRow
 
 __all__ = ["export_html"]
 
-SIGNS: dict[Tone, str] = {"quiet": "·", "running": "⏺", "done": "✓", "failed": "✗", "needs_you": "⚠", "plan": "▤"}
 TONE_OF_CALL: dict[str, Tone] = {"done": "done", "failed": "failed", "unfinished": "quiet", "running": "quiet"}
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """What a browser may do with the page, should anything have slipped through: show it."""
@@ -98,23 +97,10 @@ def _footer(row: SessionRow) -> str:
     return f"<footer>Go on with <code>{line_html(resume_line(row.cli_session_id))}</code></footer>"
 
 
-class _Writer:
+class _Writer(ItemWriter):
     def __init__(self, cwd: str) -> None:
-        self._cwd = cwd
+        super().__init__(cwd)
         self._in_run = False
-
-    def write(self, item: Item) -> Iterator[str]:
-        """The HTML of an item."""
-        write: dict[type[Any], Callable[[Any], Iterator[str]]] = {
-            RunStart: self._run_start,
-            RunEnd: self._run_end,
-            Message: self._message,
-            Speech: self._speech,
-            Remark: self._remark,
-            Asked: self._asked,
-            Call: self._call,
-        }
-        return write[type(item)](item)
 
     def end(self) -> str:
         """What closes the last run, if it has not ended."""
@@ -147,14 +133,10 @@ class _Writer:
         body = "".join(_section(section) for section in content_sections(event.content))
         yield f'<article class="message"><p class="who">{who}</p>{body}</article>'
 
-    def _speech(self, item: Speech) -> Iterator[str]:
-        event = item.event
-        if isinstance(event, Thinking):
-            yield from self._thought(event)
-            return
+    def _speech(self, event: Text, within: str) -> Iterator[str]:
         cut = '<p class="quiet">(cut off here)</p>' if event.partial else ""
-        within = f'<p class="who">{line_html(item.within)}</p>' if item.within else ""
-        yield f'<article class="claude">{within}{prose_html(event.text)}{cut}</article>'
+        who = f'<p class="who">{line_html(within)}</p>' if within else ""
+        yield f'<article class="claude">{who}{prose_html(event.text)}{cut}</article>'
 
     def _thought(self, event: Thinking) -> Iterator[str]:
         if event.redacted:
@@ -179,19 +161,16 @@ class _Writer:
         summary = f"{_sign(TONE_OF_CALL[call.state])} <b>{escape(label)}</b>{about}{within}{_took(call)}"
         yield _details(summary, body, "call")
         for asked in call.asked:
-            yield self._ask(asked, inside_call=True)
+            yield from self._ask(asked, inside_call=True)
 
-    def _asked(self, asked: Asked) -> Iterator[str]:
-        yield self._ask(asked, inside_call=False)
-
-    def _ask(self, asked: Asked, *, inside_call: bool) -> str:
+    def _ask(self, asked: Asked, *, inside_call: bool) -> Iterator[str]:
         what = "".join(_section(section) for section in ask_sections(asked, inside_call=inside_call))
         heading = line_html(ask_heading(asked, inside_call=inside_call))
         decided = verdict(asked)
         by = f" by {line_html(decided.who)}" if decided.who else ""
         when = f' <span class="quiet">{escape(decided.when)}</span>' if decided.when else ""
         answer = "".join(_section(section) for section in decided.sections)
-        return (
+        yield (
             f'<aside class="ask {"plan" if asked.opened.kind == "plan" else "needs_you"}">'
             f'<p class="who">{_sign("needs_you")} {heading}</p>{what}'
             f"<p>{_sign(decided.tone)} <b>{line_html(decided.words)}</b>{by}{when}</p>{answer}</aside>"

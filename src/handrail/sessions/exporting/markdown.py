@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any
 
 from handrail.events.endings import run_error
-from handrail.events.model import Event, Thinking
+from handrail.events.model import Event, Text, Thinking
 from handrail.events.resume import resume_line
 from handrail.policy.describing.visible import one_line, visible
 from handrail.rendering.amounts import size
 from handrail.rendering.ansi import plain_output
 from handrail.sessions.exporting.decisions import ask_heading, ask_sections, verdict
-from handrail.sessions.exporting.remarks import Tone
 from handrail.sessions.exporting.safe_markdown import fence, longest_backticks, safe_markdown
 from handrail.sessions.exporting.sections import (
     Code,
@@ -28,13 +26,13 @@ from handrail.sessions.exporting.sections import (
     given_sections,
     result_sections,
 )
-from handrail.sessions.exporting.story import Asked, Call, Item, Message, Remark, RunEnd, RunStart, Speech, tell
+from handrail.sessions.exporting.story import Asked, Call, Message, Remark, RunEnd, RunStart, tell
 from handrail.sessions.exporting.words import clock, cost, moment, run_summary, shortened, title_of
+from handrail.sessions.exporting.writing import SIGNS, ItemWriter
 from handrail.store.base import SessionRow
 
 __all__ = ["export_markdown"]
 
-SIGNS: dict[Tone, str] = {"quiet": "·", "running": "⏺", "done": "✓", "failed": "✗", "needs_you": "⚠", "plan": "▤"}
 CALL_SIGNS = {"done": "✓", "failed": "✗", "unfinished": "…", "running": "…"}
 
 
@@ -71,23 +69,7 @@ def _footer(row: SessionRow) -> str:
     return f"---\n\nGo on with:\n\n{fence(visible(resume_line(row.cli_session_id)), 'sh')}"
 
 
-class _Writer:
-    def __init__(self, cwd: str) -> None:
-        self._cwd = cwd
-
-    def write(self, item: Item) -> Iterator[str]:
-        """The paragraphs of an item."""
-        write: dict[type[Any], Callable[[Any], Iterator[str]]] = {
-            RunStart: self._run_start,
-            RunEnd: self._run_end,
-            Message: self._message,
-            Speech: self._speech,
-            Remark: self._remark,
-            Asked: self._asked,
-            Call: self._call,
-        }
-        return write[type(item)](item)
-
+class _Writer(ItemWriter):
     def _run_start(self, item: RunStart) -> Iterator[str]:
         background = ", by itself" if item.event.cause == "background" else ""
         number = "" if item.event.run is None else f" {item.event.run}"
@@ -105,13 +87,9 @@ class _Writer:
         body = "\n\n".join(_section(section) for section in content_sections(event.content))
         yield f"{who} · {clock(event.at)}\n\n{_quoted(body)}"
 
-    def _speech(self, item: Speech) -> Iterator[str]:
-        event = item.event
-        if isinstance(event, Thinking):
-            yield from self._thought(event)
-            return
+    def _speech(self, event: Text, within: str) -> Iterator[str]:
         body = safe_markdown(event.text) + ("\n\n*(cut off here)*" if event.partial else "")
-        yield f"*{_plain(item.within)}*\n\n{_quoted(body)}" if item.within else body
+        yield f"*{_plain(within)}*\n\n{_quoted(body)}" if within else body
 
     def _thought(self, event: Thinking) -> Iterator[str]:
         if event.redacted:
@@ -137,9 +115,6 @@ class _Writer:
         yield _details(summary, "\n\n".join(body))
         for asked in call.asked:
             yield from self._ask(asked, inside_call=True)
-
-    def _asked(self, asked: Asked) -> Iterator[str]:
-        yield from self._ask(asked, inside_call=False)
 
     def _ask(self, asked: Asked, *, inside_call: bool) -> Iterator[str]:
         what = [_section(section) for section in ask_sections(asked, inside_call=inside_call)]

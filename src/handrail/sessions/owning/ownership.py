@@ -10,9 +10,10 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import msgspec
 
@@ -58,8 +59,12 @@ class Owned:
 class Ownership:
     """What one process owns, and its links to processes that own other sessions."""
 
-    def __init__(self, store: Store, places: Places, handler: Handler) -> None:
+    def __init__(
+        self, store: Store, places: Places, handler: Handler, *, environ: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """`environ` is what every CLI has around it."""
         self._store = store
+        self._environ = environ
         # Not among the files of the runtime: the system may remove those while a session lives on.
         self._locks = os.path.join(places.state, "locks")
         self._server = OwnerServer(places.runtime, handler)
@@ -99,7 +104,7 @@ class Ownership:
             journal = Journal(self._store, lease, feed, runs=last_run, cost_usd=before.cost_usd, on_failure=on_failure)
             if before.owner is not None:
                 await self._end_what_is_left(row)
-                await recover(self._store, before, journal)
+                await recover(self._store, before, journal, environ=self._environ)
         except BaseException:
             feed.rest()
             if lease is not None and before.owner is None:

@@ -134,6 +134,33 @@ async def a_decision_stays_whatever_is_appended(handles: Handles) -> None:
     await expect_error(AlreadyDecided, other.decide(decision(by="eve")), "a decision on what was sent")
 
 
+async def an_answer_that_resumes_takes_the_place_of_one_that_may_have_got_nowhere(handles: Handles) -> None:
+    store = await handles.open()
+    lease = await opened(store)
+    await store.decide(decision(by="ann"))
+    await store.append(lease, Batch(asks=[ask(state="unsent", closed_at=NOW)]))
+    expect((await the_ask(store)).decided_by, "ann", "who decided what may have got nowhere")
+    for name in ("bob", "eve"):
+        resumed = ask(state="resumed", answer=b"1", decided_by=name, surface="web", decided_at=NOW + 9)
+        await store.append(lease, Batch(asks=[resumed]))
+        found = await the_ask(store)
+        facts = (found.state, found.answer, found.decided_by, found.surface, found.decided_at)
+        expect(facts, ("resumed", b"1", "bob", "web", NOW + 9), "the answer that resumed the session")
+
+
+async def an_answer_to_one_ask_decides_one_other(handles: Handles) -> None:
+    store, other = await handles.open(), await handles.open()
+    lease = await opened(store, *(ask(name) for name in ("same", "once more", "and again")))
+    await store.decide(decision("same", granted_by="lost"))
+    refused = other.decide(decision("once more", granted_by="lost"))
+    await expect_error(AskClosed, refused, "a decision with an answer that was used")
+    await other.decide(decision("once more", granted_by="another"))
+    await other.decide(decision("and again"))
+    await store.append(lease, Batch(asks=[ask("same", state="unsent", granted_by="lost", answer=b"1", closed_at=NOW)]))
+    found = {row.id: row.granted_by for row in await store.asks("s1")}
+    expect(found, {"same": "lost", "once more": "another", "and again": ""}, "whose answers they have")
+
+
 async def asks_are_listed_and_found(handles: Handles) -> None:
     store = await handles.open()
     rows = [ask("later", opened_at=NOW + 1), ask("early"), ask("done", state="sent", answer=b"1", decided_by="ann")]
@@ -186,6 +213,8 @@ CHECKS: tuple[Check, ...] = (
     a_decision_must_fit_what_is_asked_now,
     a_closed_ask_takes_no_decision,
     a_decision_stays_whatever_is_appended,
+    an_answer_that_resumes_takes_the_place_of_one_that_may_have_got_nowhere,
+    an_answer_to_one_ask_decides_one_other,
     asks_are_listed_and_found,
     what_waits_for_a_person_is_told_from_what_has_passed,
 )

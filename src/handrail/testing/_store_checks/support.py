@@ -99,7 +99,9 @@ def ask(ask_id: str = "ask1", session_id: str = "s1", state: AskRowState = "pend
     return AskRow(session_id=session_id, id=ask_id, state=state, **wanted)
 
 
-def decision(ask_id: str = "ask1", by: str = "ann", digest: str = "d1", session_id: str = "s1") -> DecisionRow:
+def decision(
+    ask_id: str = "ask1", by: str = "ann", digest: str = "d1", session_id: str = "s1", granted_by: str = ""
+) -> DecisionRow:
     return DecisionRow(
         session_id=session_id,
         ask_id=ask_id,
@@ -108,4 +110,5 @@ def decision(ask_id: str = "ask1", by: str = "ann", digest: str = "d1", session_
         decided_by=by,
         surface="test",
         decided_at=NOW,
+        granted_by=granted_by,
     )

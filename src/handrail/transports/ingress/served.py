@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from handrail.protocol.ingress import IngressLink
 from handrail.protocol.ingress_lines import message_of
-from handrail.transports.ingress.sockets import RETRY, Socket, SocketClosed
+from handrail.transports.ingress.sockets import RETRY, MessageTooLong, Socket, SocketClosed
 
 __all__ = ["Served"]
 
@@ -19,6 +19,8 @@ class Served:
     def __init__(self, socket: Socket, link: IngressLink) -> None:
         self.socket = socket
         self.done = asyncio.Event()
+        self.was_too_much = False
+        """Whether it ended because the CLI sent more at once than it may."""
         self._link = link
         self._unwritten: list[bytes] = []
         self._wake = asyncio.Event()
@@ -74,8 +76,12 @@ class Served:
                 task.cancel()
             await asyncio.wait(tasks)
         for task in done:
-            with suppress(SocketClosed):
+            try:
                 task.result()
+            except MessageTooLong:
+                self.was_too_much = True
+            except SocketClosed:
+                pass
         await self.socket.close(*(self._parting or (RETRY, "")))
 
     async def _read(self, received: Callable[[str | bytes], None]) -> None:

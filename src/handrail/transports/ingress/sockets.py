@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-__all__ = ["RETRY", "SECOND", "STOP", "Socket", "SocketClosed"]
+__all__ = ["RETRY", "SECOND", "STOP", "MessageTooLong", "Socket", "SocketClosed"]
 
 RETRY: Final = 1001
 """The CLI dials again within a second or so: we are going away, and will be back."""
@@ -16,6 +16,10 @@ SECOND: Final = 4003
 
 class SocketClosed(ConnectionError):
     """The socket is gone."""
+
+
+class MessageTooLong(SocketClosed):
+    """It was closed because the other end sent more at once than it may."""
 
 
 class Socket(Protocol):

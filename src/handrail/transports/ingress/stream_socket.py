@@ -9,12 +9,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from websockets.exceptions import InvalidState
+from websockets.exceptions import InvalidState, PayloadTooBig
 from websockets.frames import Frame, Opcode
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
-from handrail.transports.ingress.sockets import SocketClosed
+from handrail.transports.ingress.sockets import MessageTooLong, SocketClosed
 
 __all__ = ["StreamSocket"]
 
@@ -60,7 +60,8 @@ class StreamSocket:
         is_over = self._gone.is_set() and self._messages.empty()
         message = None if is_over else await self._messages.get()
         if message is None:
-            raise SocketClosed("the socket is gone")
+            kind = MessageTooLong if isinstance(self._protocol.parser_exc, PayloadTooBig) else SocketClosed
+            raise kind("the socket is gone")
         return message
 
     async def send(self, text: str) -> None:

@@ -44,6 +44,10 @@ UNHEARD = (
     "nobody can give. Interrupt it, and tell it to go on"
 )
 TOO_LONG = "Claude Code sent a line longer than the limit: it was skipped"
+TOO_MUCH = (
+    "Claude Code sent a message longer than the limit: it was not taken, and the connection was closed. If it sends it "
+    "again and again, stop the session"
+)
 
 
 def _no_notice(text: str) -> None:
@@ -100,6 +104,7 @@ class IngressTransport:
         self._timers: set[asyncio.TimerHandle] = set()
         self._verifying = False
         self._away_since: float | None = None
+        self._told_of_too_much = False
 
     # ------------------------------------------------------------ as a transport
 
@@ -177,6 +182,8 @@ class IngressTransport:
             await served.run(self._received)
         finally:
             served.done.set()
+            if served.was_too_much:
+                self._note_too_much()
             if self._served is served:
                 self._leave()
 
@@ -233,6 +240,12 @@ class IngressTransport:
         if self._giving_up is not None:
             self._giving_up.cancel()
             self._giving_up = None
+
+    def _note_too_much(self) -> None:
+        """Say it once: what was not taken may be sent again on each new socket."""
+        if not self._told_of_too_much:
+            self._told_of_too_much = True
+            self.around.notice(TOO_MUCH)
 
     def _note_absence(self) -> None:
         if self._away_since is not None and self._now() - self._away_since > NOTABLE_ABSENCE:

@@ -16,7 +16,7 @@ const OUTCOMES = {
   cancelled: "withdrawn by Claude Code: no answer is needed any more",
   expired: "nobody answered in time, and Claude was told so",
   lost: "the process that asked has ended",
-  unsent: "decided, but Claude Code ended before it was told",
+  unsent: "decided, but the process ended just then: whether Claude Code was told is not known",
 };
 
 /** @param {Card} card */

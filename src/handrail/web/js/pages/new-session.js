@@ -2,7 +2,7 @@
  * Starting a session: where, with what, and what Claude is to do. Or going on with one that Claude Code keeps.
  */
 
-import { inWords } from "../api.js";
+import { inWords, Problem } from "../api.js";
 import { fill, h, HandrailElement, make } from "../dom.js";
 import { oneLine } from "../format.js";
 import { machinesToStartOn } from "../hosts/words.js";
@@ -30,6 +30,8 @@ import { actButton, choices, field } from "./parts.js";
 
 const DRAFT = "new-session";
 const NAME_OF_WORKTREE = "[A-Za-z0-9][A-Za-z0-9._\\/\\-]{0,99}";
+const UNSURE = new Set(["outcome_unknown", "unreachable"]);
+const START_AGAIN = "Whether the session was started is not known: press Start again, and there will be one.";
 
 export class HandrailNewSession extends HandrailElement {
   /** @type {Route} */ route = /** @type {any} */ (null);
@@ -39,6 +41,8 @@ export class HandrailNewSession extends HandrailElement {
   #hostField = field("Machine", this.#host);
   /** @type {Host[]} */ #hosts = [];
   /** @type {HubInfo | null} */ #hub = null;
+  /** What was asked for and not answered: with the same id it is started once, however often it is asked for. */
+  #asked = { wanted: "", id: "" };
   #attachments = make(HandrailAttachments, { changed: () => this.render() });
   #prompt = h("textarea", { rows: "4", placeholder: "What is Claude to do?", "data-hook": "first-prompt" });
   #title = h("input", { type: "text", maxlength: "200", placeholder: "Named after the prompt" });
@@ -284,14 +288,24 @@ export class HandrailNewSession extends HandrailElement {
     this.#starting = true;
     this.render();
     try {
-      const session = await this.page.api.post("/api/sessions", await this.#wanted());
+      const session = await this.page.api.post("/api/sessions", await this.#named());
+      this.#asked = { wanted: "", id: "" };
       this.page.drafts.drop(DRAFT);
       this.page.router.go(sessionPath(session.id));
     } catch (error) {
-      this.#say(`The session was not started. ${inWords(error)}`);
+      const isUnsure = error instanceof Problem && UNSURE.has(error.code);
+      this.#say(isUnsure ? `${inWords(error)} ${START_AGAIN}` : `The session was not started. ${inWords(error)}`);
     }
     this.#starting = false;
     this.render();
+  }
+
+  /** What is wanted, under the id that it had when it was asked for last, if nothing was changed since. */
+  async #named() {
+    const session = await this.#wanted();
+    const wanted = JSON.stringify(session);
+    if (wanted !== this.#asked.wanted) this.#asked = { wanted, id: crypto.randomUUID() };
+    return { id: this.#asked.id, ...session };
   }
 
   async #wanted() {
