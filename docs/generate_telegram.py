@@ -21,8 +21,9 @@ project, or goes on with the chat's session. A reply to a message of the bot goe
 does a message with a line `claude --resume ID`. `@branch` at the start of a message works in the git worktree of that
 branch, which the chat stays with.
 
-What is chosen holds for the chat, or for the topic, in which it was chosen. In groups, write `/command@name_of_the_bot`
-where there are several bots.
+What is chosen holds for the chat, or for the topic, in which it was chosen. In groups, `/command@name_of_the_bot` is
+always for this bot. `/command` alone is, where the chat or topic has a project of its own or had a session, and nobody
+replies to another bot with it; one that is none of these is left to others there.
 
 Each command needs a role, as everywhere at the hub: a **viewer** sees what goes on, an **approver** also answers and
 writes to sessions, an **owner** also starts and ends them, and says how they run.

@@ -1,4 +1,7 @@
-"""What of a message is meant for the bot: in private everything, in groups only what calls or answers it."""
+"""What of a message is meant for the bot: in private everything, in groups only what calls or answers it.
+
+A command that names no bot is for every bot that hears it: whether it is for this one is for others to say.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import msgspec
 
 from handrail.telegram.incoming import Message, MessageEntity
 
-__all__ = ["Addressed", "addressed"]
+__all__ = ["Addressed", "addressed", "nameless_command"]
 
 
 class Addressed(msgspec.Struct, frozen=True):
@@ -26,6 +29,17 @@ def addressed(message: Message, *, bot_id: int, bot_username: str) -> Addressed 
     if not calls and not is_answer:
         return None
     return Addressed(_without_call(units, calls))
+
+
+def nameless_command(message: Message, *, bot_id: int) -> Addressed | None:
+    """The command that a message in a group is, without the name of a bot; not as a reply to what another bot wrote."""
+    units = message.words.encode("utf-16-le")
+    mark = next((mark for mark in message.marks if mark.type == "bot_command" and mark.offset == 0), None)
+    if message.chat.type == "private" or mark is None or "@" in _part(units, mark):
+        return None
+    asker = message.answers.sender if message.answers is not None else None
+    is_for_another = asker is not None and asker.is_bot and asker.id != bot_id
+    return None if is_for_another else Addressed(message.words.strip())
 
 
 def _names_bot(units: bytes, mark: MessageEntity, bot_id: int, bot_username: str) -> bool:

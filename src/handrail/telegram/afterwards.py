@@ -13,7 +13,8 @@ import msgspec
 from handrail.remote.hub import Hub
 from handrail.telegram.files.desk import FilesDesk
 from handrail.telegram.model import Place
-from handrail.telegram.sessions import ChatSessions, conversation_note
+from handrail.telegram.session_notes import conversation_note, note_conversation
+from handrail.telegram.sessions import ChatSessions
 from handrail.telegram.state import BridgeState, Follow, Tables
 
 __all__ = ["Afterwards", "forget_files", "sessions_with_files", "want_files"]
@@ -30,7 +31,9 @@ class _Due(msgspec.Struct, frozen=True):
 
 def want_files(tables: Tables, follow: Follow, seq: int) -> None:
     """A run is told of where a session is followed: what it put into its outbox is to come there."""
-    if follow.mode == "all" and tables.noted(conversation_note(follow.session_id)) is not None:
+    conversation = tables.noted(conversation_note(follow.session_id))
+    if follow.mode == "all" and conversation is not None:
+        note_conversation(tables, follow.session_id, conversation)
         due = msgspec.json.encode(_Due(follow.place, seq)).decode()
         tables.note(f"{_note(follow.session_id)}{follow.place}", due)
 

@@ -32,6 +32,7 @@ from telegram import (
     LinkPreviewOptions,
     MessageEntity,
     ReplyParameters,
+    User,
 )
 
 __all__ = ["PUBLIC_API", "BotUser", "TelegramBot"]
@@ -339,7 +340,7 @@ def _around(place: Place, content: Content) -> dict[str, Any]:
     return {
         "message_thread_id": place.thread or None,
         "disable_notification": not content.sound,
-        "reply_markup": _keyboard(content) or _prompt(content),
+        "reply_markup": _keyboard(content) or _prompt(place, content),
         "reply_parameters": _reply(content),
     }
 
@@ -350,10 +351,14 @@ def _reply(content: Content) -> ReplyParameters | None:
     return ReplyParameters(content.reply_to, allow_sending_without_reply=True)
 
 
-def _prompt(content: Content) -> ForceReply | None:
+def _prompt(place: Place, content: Content) -> ForceReply | None:
+    """In a group only of those who are meant: whoever is named in the text, or wrote what it answers.
+
+    To be selective where there is nobody else would be wrong: apps open nothing then for an answer to the bot's own.
+    """
     if not content.placeholder:
         return None
-    return ForceReply(selective=bool(content.reply_to), input_field_placeholder=content.placeholder[:64])
+    return ForceReply(selective=not place.is_private, input_field_placeholder=content.placeholder[:64])
 
 
 def _keyboard(content: Content) -> InlineKeyboardMarkup | None:
@@ -371,7 +376,12 @@ def _button(button: Button) -> InlineKeyboardButton:
 def _entities(text: RichText) -> list[MessageEntity]:
     return [
         MessageEntity(
-            entity.kind, entity.offset, entity.length, url=entity.url or None, language=entity.language or None
+            entity.kind,
+            entity.offset,
+            entity.length,
+            url=entity.url or None,
+            user=User(entity.user, "", is_bot=False) if entity.user else None,
+            language=entity.language or None,
         )
         for entity in text.entities
     ]

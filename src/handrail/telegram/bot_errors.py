@@ -13,6 +13,7 @@
     ├── NotModified       it shows this already
     └── Refused           anything else: `description` is in Telegram's words
         ├── BadEntities   the looks of the text are wrong: it would be taken as plain text
+        ├── NoFiles       the chat takes text, but no files of this kind
         └── TooLong       the text, or the file, is too long
 
 None of them says the bot's token.
@@ -33,6 +34,7 @@ __all__ = [
     "Conflict",
     "FloodWait",
     "MessageGone",
+    "NoFiles",
     "NotEditable",
     "NotModified",
     "Refused",
@@ -115,6 +117,10 @@ class BadEntities(Refused):
     """Telegram does not understand how the text should look."""
 
 
+class NoFiles(Refused):
+    """The group lets the bot write, but send no files of this kind."""
+
+
 class TooLong(Refused):
     """More than Telegram takes in one message or file."""
 
@@ -131,7 +137,8 @@ _BY_WORDS: tuple[tuple[str, type[BotError]], ...] = (
     ("chat not found", Blocked),
     ("peer_id_invalid", Blocked),
     ("chat_write_forbidden", Blocked),
-    ("not enough rights to send", Blocked),
+    ("not enough rights to send text", Blocked),
+    ("not enough rights to send", NoFiles),
     ("have no rights to send", Blocked),
     ("message thread not found", TopicGone),
     ("topic_closed", TopicGone),

@@ -25,10 +25,11 @@ from handrail.telegram.commands.desk import Commands
 from handrail.telegram.files.desk import FilesDesk
 from handrail.telegram.follower import Follower
 from handrail.telegram.following import Following
+from handrail.telegram.forgetting import Forgetting
 from handrail.telegram.inbox import Inbox
 from handrail.telegram.intake import Intake
 from handrail.telegram.lease import BotLease
-from handrail.telegram.model import RANKS, Place, Role
+from handrail.telegram.model import RANKS, Content, Place, Role, WantedMessage
 from handrail.telegram.names import Names
 from handrail.telegram.outbox.pacing import Pace
 from handrail.telegram.outbox.worker import Outbox
@@ -36,10 +37,11 @@ from handrail.telegram.people import People
 from handrail.telegram.polling import Polling
 from handrail.telegram.reporting import Report
 from handrail.telegram.rhythm import Rhythm
-from handrail.telegram.routing import Router
+from handrail.telegram.routing import ELSEWHERE, Router
 from handrail.telegram.sessions import ChatSessions
 from handrail.telegram.settings import TelegramSettings
-from handrail.telegram.state import BridgeState
+from handrail.telegram.state import BridgeState, Tables
+from handrail.telegram.text.rich import plain
 from handrail.telegram.webhook import Webhook
 
 __all__ = ["Bridge"]
@@ -47,12 +49,17 @@ __all__ = ["Bridge"]
 logger = logging.getLogger("handrail.telegram")
 
 LONGEST_PAUSE: Final = 60.0
+MOVED: Final = (
+    "Telegram made a supergroup of this group, which has another number. Nothing else changes; put {new} in the place "
+    "of {old} in groups of [telegram] in the configuration."
+)
 
 
 class Bridge:
     """Serves the people of the settings, in Telegram, with the sessions of a hub.
 
-    `hub` must be connected as an owner: the bridge acts for its people, with the role that each has.
+    `hub` must be connected as an owner: the bridge acts for its people, with the role that each has. `on_ready` is told
+    once that nobody else serves the bot, and that Telegram gives us its messages.
     """
 
     def __init__(
@@ -65,7 +72,9 @@ class Bridge:
         rhythm: Rhythm | None = None,
         pace: Pace | None = None,
         clock: Callable[[], float] = time.time,
+        on_ready: Callable[[TelegramSettings], None] = lambda settings: None,
     ) -> None:
+        self._on_ready = on_ready
         self._hub = hub
         self._bot = bot
         self._state = state
@@ -75,7 +84,14 @@ class Bridge:
         self._clock = clock
         self._people = People(hub, self._current)
         self._report = Report(clock)
-        self._outbox = Outbox(state, bot, pace=pace, on_trouble=self._report.remember)
+        self._outbox = Outbox(
+            state,
+            bot,
+            pace=pace,
+            on_trouble=self._report.remember,
+            on_moved=self._group_moved,
+            may_write=self._may_write,
+        )
         self._asks = AskDesk(state, hub, role_at=self._role_at, sound=settings.sound)
         self._commands = Commands()
 
@@ -98,6 +114,24 @@ class Bridge:
             user = self._people.user(place.chat)
             return user.role if user is not None else "viewer"
         return max((user.role for user in self._settings.users), key=RANKS.index)
+
+    def _may_write(self, key: str, place: Place) -> bool:
+        """Nothing is written where the bridge does not work, or does not any more; but that it does not may be said."""
+        return self._people.serves(place) or key.startswith(ELSEWHERE)
+
+    async def _group_moved(self, old: int, new: int) -> None:
+        """A group has got another number: it goes on as before, and its people hear what to change."""
+        self._people.moved(old, new)
+        words = Content(plain(MOVED.format(old=old, new=new)))
+        notice = WantedMessage(key=f"number:{new}", place=Place(new), content=words)
+        is_served = self._people.serves(notice.place)
+
+        def move(tables: Tables) -> None:
+            tables.move_chat(old, new)
+            if is_served:
+                tables.want(notice)
+
+        await self._state.write(move)
 
     # ------------------------------------------------------------ how it is
 
@@ -139,6 +173,8 @@ class Bridge:
         with BotLease(os.path.dirname(self._state.path), me.id):
             logger.info("the Telegram bot @%s is served", me.username)
             parts = self._assembled(me)
+            for old, new in (await self._state.read(lambda tables: tables.moved_chats())).items():
+                self._people.moved(old, new)
             try:
                 await self._serve(parts)
             except BaseExceptionGroup as group:
@@ -164,6 +200,7 @@ class Bridge:
             group.create_task(self._outbox.run())
             group.create_task(parts.following.run())
             group.create_task(self._offer_commands())
+            group.create_task(Forgetting(self._state, self._report.on("what is old")).run())
             await parts.intake.take_up()
             group.create_task(parts.source.run())
 
@@ -219,14 +256,20 @@ class Bridge:
             bot_username=me.username,
             typing=self._outbox.action,
             revive=self._outbox.revive,
+            moved=self._group_moved,
             files=self._files,
         )
 
     def _source(self, intake: Intake) -> Polling | Webhook:
         """Where updates come from."""
         if self._settings.webhook_url:
-            return Webhook(self._bot, self._state, self._settings, intake.keep, self._report.on("Telegram"))
-        return Polling(self._bot, self._state, intake.keep, self._report.on("Telegram"))
+            return Webhook(
+                self._bot, self._state, self._settings, intake.keep, self._report.on("Telegram"), on_ready=self._ready
+            )
+        return Polling(self._bot, self._state, intake.keep, self._report.on("Telegram"), on_ready=self._ready)
+
+    def _ready(self) -> None:
+        self._on_ready(self._settings)
 
     def _follower(self, session_id: str, on_over: Callable[[str, bool], None]) -> Follower:
         return Follower(

@@ -33,6 +33,8 @@ from handrail.telegram.viewing import opened_view, trim, turn_the_page
 __all__ = ["Follower"]
 
 WAITING_ITEMS: Final = 1_000
+AWAY: Final = "away"
+UNSEEN: Final = -1
 
 
 @dataclass(slots=True)
@@ -67,6 +69,8 @@ class Follower:
     _told: int = 0
     """The number of the last event that all chats were told of."""
     _host: str = ""
+    _is_away: bool = False
+    """Whether nothing is heard of that host now."""
     _hears_text: bool = False
     """Whether what is being written comes, too: only some want to know that."""
     _last_change: float = 0.0
@@ -79,6 +83,13 @@ class Follower:
     def refresh(self) -> None:
         """Somebody else follows it now, or otherwise: show everybody what is asked."""
         self._refresh = True
+
+    def host_is(self, state: str) -> None:
+        """How the host is that runs it: what goes on there is not known while it is away."""
+        is_away = state == AWAY
+        if is_away != self._is_away:
+            self._is_away = is_away
+            self._shown.seq = UNSEEN
 
     async def run(self) -> None:
         """Raises `SessionNotFound` if the session was deleted."""
@@ -101,8 +112,11 @@ class Follower:
     async def _begin(self, row: SessionRow, cursor: int) -> None:
         self._view = await opened_view(self.hub.store, row, cursor)
         self._told = cursor
-        self._host = await self._host_name(row.host)
+        await self._look_at_host(row.host)
         self._last_change = self.ticks()
+        age = self.clock() - max((item.at for item in self._view.asks.values()), default=0.0)
+        if 0 <= age < self.rhythm.settling:
+            self._settled_at = self.ticks() + self.rhythm.settling - age
 
     async def _follow(self, queue: asyncio.Queue[Item | None]) -> bool:
         """Until it need not go on. Says whether that is because nothing more will come."""
@@ -159,8 +173,9 @@ class Follower:
     @property
     def _is_settling(self) -> bool:
         """Whether something was asked only just now, and may be answered before a person could."""
-        just_asked = any(item.outcome is None for _, item in self._news.asks.values())
-        return just_asked and self.ticks() < self._settled_at
+        is_open = any(item.outcome is None for _, item in self._news.asks.values())
+        is_to_be_shown = self._refresh and bool(self._view.asks)
+        return (is_open or is_to_be_shown) and self.ticks() < self._settled_at
 
     @property
     def _has_rested(self) -> bool:
@@ -178,7 +193,7 @@ class Follower:
         if (self._news or self._refresh or self._is_progress_due) and not await self._write():
             return False
         now = self.ticks()
-        if self._view.seq >= self._told and self._passing.is_due(self._view, now):
+        if self._view.seq >= self._told and not self._is_away and self._passing.is_due(self._view, now):
             self._passing.show(self._view, await self._places(), now)
         return True
 
@@ -220,7 +235,9 @@ class Follower:
         if not follows or any(self._is_left_behind(follow) for follow in follows):
             return False
         for follow in follows:
-            teller = Teller(tables, follow, self._view, self.desk, host=self._host, now=self.clock())
+            teller = Teller(
+                tables, follow, self._view, self.desk, host=self._host, is_away=self._is_away, now=self.clock()
+            )
             teller.tell(news)
             if refresh:
                 for item in self._view.asks.values():
@@ -264,10 +281,12 @@ class Follower:
 
     # ------------------------------------------------------------ inside
 
-    async def _host_name(self, host_id: str) -> str:
-        """What people call the machine that the session runs on; nothing for the hub's own."""
-        known = {host.id: host.name for host in await self.hub.hosts()} if host_id else {}
-        return known.get(host_id, host_id)
+    async def _look_at_host(self, host_id: str) -> None:
+        """What people call the machine that the session runs on, and how it is; nothing for the hub's own."""
+        hosts = {host.id: host for host in await self.hub.hosts()} if host_id else {}
+        host = hosts.get(host_id)
+        self._host = host.name if host is not None else host_id
+        self._is_away = host is not None and host.state == AWAY
 
     async def _follows(self) -> list[Follow]:
         return await self.state.read(lambda tables: tables.follows(self.session_id))

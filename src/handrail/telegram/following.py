@@ -26,7 +26,7 @@ from handrail.telegram.reporting import Report
 from handrail.telegram.sessions import let_go
 from handrail.telegram.state import BridgeState, Follow, Tables
 from handrail.telegram.text.rich import plain
-from handrail.telegram.text.splitting import LONGEST_MESSAGE, shortened
+from handrail.telegram.text.splitting import shortened
 
 __all__ = ["Following"]
 
@@ -38,7 +38,6 @@ SAID_AFTER: Final = 3
 """So often in a row something must go wrong before people are told."""
 NOT_SHOWN: Final = "What this session does cannot be shown here now. It is tried again."
 GONE_WITH_IT: Final = "\n\nThe session was deleted."
-LONGEST_CAPTION: Final = 1024
 DELETED: Final = "This session was deleted. The next message starts another."
 
 
@@ -156,6 +155,8 @@ class Following:
             follows = await self.state.read(lambda tables: tables.follows(session_id))
             if follows and session_id not in self._followers and _is_news(sign, follows):
                 await self._consider(session_id, follows)
+            if sign.change is not None and session_id in self._followers:
+                self._followers[session_id].host_is(sign.change.host_state)
             if session_id not in self._followers and session_id not in self._after:
                 await self._recovered(session_id)
         except HandrailError as error:
@@ -298,8 +299,7 @@ def _bury(tables: Tables, follow: Follow) -> None:
 
 def _unanswerable(content: Content) -> Content:
     """An ask that nobody can answer any more."""
-    longest = LONGEST_CAPTION if content.attachment is not None else LONGEST_MESSAGE
-    text = shortened(content.text, longest - len(GONE_WITH_IT)) + GONE_WITH_IT
+    text = shortened(content.text, content.longest_text - len(GONE_WITH_IT)) + GONE_WITH_IT
     return msgspec.structs.replace(content, text=text, buttons=())
 
 

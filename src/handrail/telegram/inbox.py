@@ -5,7 +5,7 @@ from __future__ import annotations
 from handrail.remote.changes import HubChange
 from handrail.telegram.model import Place
 from handrail.telegram.people import People
-from handrail.telegram.sessions import leaving_note
+from handrail.telegram.session_notes import leaving_note
 from handrail.telegram.state import BridgeState, Tables
 
 __all__ = ["Inbox"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -10,9 +10,12 @@ from handrail.telegram.model import Place
 
 __all__ = [
     "ALLOWED_UPDATES",
+    "NOT_FOR_CLAUDE",
     "CallbackQuery",
     "Chat",
     "Document",
+    "Membership",
+    "MembershipChange",
     "Message",
     "PhotoSize",
     "Sender",
@@ -20,8 +23,22 @@ __all__ = [
     "decode_update",
 ]
 
-ALLOWED_UPDATES = ("message", "edited_message", "callback_query")
+ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
 """The kinds of updates that the bridge asks for."""
+
+
+NOT_FOR_CLAUDE: Final = {
+    "voice": "a voice message",
+    "audio": "a sound",
+    "video": "a video",
+    "video_note": "a video message",
+    "sticker": "a sticker",
+    "contact": "a contact",
+    "location": "a place",
+    "poll": "a poll",
+    "dice": "dice",
+}
+"""What people may send besides text, pictures and documents, by the names of the fields."""
 
 
 class Sender(msgspec.Struct, frozen=True):
@@ -96,8 +113,15 @@ class Message(msgspec.Struct, frozen=True):
     voice: dict[str, Any] | None = None
     audio: dict[str, Any] | None = None
     video: dict[str, Any] | None = None
+    video_note: dict[str, Any] | None = None
     sticker: dict[str, Any] | None = None
+    contact: dict[str, Any] | None = None
+    location: dict[str, Any] | None = None
+    poll: dict[str, Any] | None = None
+    dice: dict[str, Any] | None = None
     forum_topic_created: dict[str, Any] | None = None
+    migrate_to_chat_id: int = 0
+    """The group became a supergroup, which has this number."""
 
     @property
     def place(self) -> Place:
@@ -117,8 +141,7 @@ class Message(msgspec.Struct, frozen=True):
     @property
     def has_media(self) -> bool:
         """Whether it is more than text."""
-        others = (self.document, self.voice, self.audio, self.video, self.sticker)
-        return bool(self.photo) or any(each is not None for each in others)
+        return bool(self.photo) or any(getattr(self, kind) is not None for kind in ("document", *NOT_FOR_CLAUDE))
 
     @property
     def answers(self) -> Message | None:
@@ -136,6 +159,25 @@ class CallbackQuery(msgspec.Struct, frozen=True):
     message: Message | None = None
 
 
+class Membership(msgspec.Struct, frozen=True):
+    """What somebody is in a chat."""
+
+    status: str
+
+
+class MembershipChange(msgspec.Struct, frozen=True):
+    """The bot was blocked or thrown out, or taken back."""
+
+    chat: Chat
+    sender: Sender = msgspec.field(name="from")
+    new_chat_member: Membership
+
+    @property
+    def is_back(self) -> bool:
+        """Whether the bot may write there now."""
+        return self.new_chat_member.status not in ("left", "kicked")
+
+
 class Update(msgspec.Struct, frozen=True):
     """One piece of news."""
 
@@ -143,6 +185,7 @@ class Update(msgspec.Struct, frozen=True):
     message: Message | None = None
     edited_message: Message | None = None
     callback_query: CallbackQuery | None = None
+    my_chat_member: MembershipChange | None = None
 
     @property
     def sender(self) -> Sender | None:
@@ -155,6 +198,8 @@ class Update(msgspec.Struct, frozen=True):
     @property
     def place(self) -> Place | None:
         """Where it happened."""
+        if self.my_chat_member is not None:
+            return Place(self.my_chat_member.chat.id)
         written = self.message or self.edited_message
         if self.callback_query is not None:
             written = self.callback_query.message

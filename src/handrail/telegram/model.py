@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from handrail.telegram.text.rich import EMPTY, RichText
+from handrail.telegram.text.splitting import LONGEST_CAPTION, LONGEST_MESSAGE
 
 __all__ = [
     "GONE",
@@ -96,7 +97,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Content(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a message shows. With an attachment, the text is its caption (1024 units instead of 4096)."""
+    """What a message shows. With an attachment, the text is its caption."""
 
     text: RichText = EMPTY
     buttons: Keyboard = ()
@@ -107,6 +108,11 @@ class Content(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the phone makes itself heard: only for what needs a person."""
     placeholder: str = ""
     """If not empty, the chat's input is opened as a reply to this message, with these words in it."""
+
+    @property
+    def longest_text(self) -> int:
+        """How many units of text Telegram takes with it."""
+        return LONGEST_MESSAGE if self.attachment is None else LONGEST_CAPTION
 
 
 GONE = Content()

@@ -22,7 +22,7 @@ class Names:
         return self._name("message", place.chat, message_id, edit)
 
     def session(self, place: Place, message_id: int) -> str:
-        """The conversation that a message begins, as the CLI is to call it."""
+        """The session that a message begins."""
         return self._name("session", place.chat, message_id)
 
     def _name(self, *parts: object) -> str:

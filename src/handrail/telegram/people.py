@@ -25,6 +25,8 @@ class People:
         self._settings = settings
         self._hubs: dict[User, Hub] = {}
         self._strangers: set[int] = set()
+        self._former: dict[int, int] = {}
+        """The numbers that groups had when they were named, by those that they got since."""
 
     def user(self, telegram_id: int) -> User | None:
         """Somebody who may use the bridge."""
@@ -34,7 +36,12 @@ class People:
         """Whether the bridge works there: with each of its people alone, and in the groups that were named."""
         if place.is_private:
             return self.user(place.chat) is not None
-        return place.chat in self._settings().groups
+        groups = self._settings().groups
+        return place.chat in groups or self._former.get(place.chat) in groups
+
+    def moved(self, old: int, new: int) -> None:
+        """A group got another number: it is the same group all the same."""
+        self._former[new] = old
 
     def hub_for(self, user: User) -> Hub:
         """The hub for what this person does: it checks their role, and records their name."""

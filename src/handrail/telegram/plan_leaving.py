@@ -11,7 +11,7 @@ from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
 from handrail.telegram.commands.plans import leave_plan_mode, planmode_note
 from handrail.telegram.people import People
-from handrail.telegram.sessions import choice_note
+from handrail.telegram.session_notes import choice_note
 from handrail.telegram.state import BridgeState, Chat, Tables
 
 __all__ = ["PlanLeaving"]

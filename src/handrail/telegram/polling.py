@@ -35,7 +35,10 @@ OURS_NOTE: Final = "webhook:url"
 
 
 class Polling:
-    """Takes updates from Telegram. What it gives to `keep` is stored before Telegram hears that we have it."""
+    """Takes updates from Telegram. What it gives to `keep` is stored before Telegram hears that we have it.
+
+    `on_ready` is told once that Telegram has answered.
+    """
 
     def __init__(
         self,
@@ -44,6 +47,7 @@ class Polling:
         keep: Callable[[Sequence[bytes]], Awaitable[None]],
         on_trouble: Callable[[str], None],
         *,
+        on_ready: Callable[[], None] = lambda: None,
         timeout: int = LONG_POLL,
         first_conflict: float = FIRST_CONFLICT,
     ) -> None:
@@ -51,6 +55,8 @@ class Polling:
         self._state = state
         self._keep = keep
         self._on_trouble = on_trouble
+        self._on_ready = on_ready
+        self._is_ready = False
         self._timeout = timeout
         self._pauses = Pauses(first=0.5, longest=LONGEST_PAUSE)
         self._conflicts = Pauses(first=first_conflict, longest=LONGEST_CONFLICT)
@@ -76,12 +82,17 @@ class Polling:
 
     async def _once(self) -> None:
         offset = await self._state.read(lambda tables: tables.offset())
-        updates = await self._bot.updates(offset, self._timeout, allowed=ALLOWED_UPDATES)
+        # Telegram answers the first question at once: only then is it known that it answers us at all.
+        timeout = self._timeout if self._is_ready else 0
+        updates = await self._bot.updates(offset, timeout, allowed=ALLOWED_UPDATES)
         if updates:
             await self._keep([msgspec.json.encode(update) for update in updates])
         self._pauses.begin_anew()
         self._conflicts.begin_anew()
         self._on_trouble("")
+        if not self._is_ready:
+            self._is_ready = True
+            self._on_ready()
 
     async def _give_way(self, error: Conflict) -> None:
         """Somebody else has the bot's updates."""

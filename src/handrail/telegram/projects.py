@@ -7,7 +7,7 @@ start of a message is a worktree of the project: a branch of its own, which the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -27,7 +27,9 @@ __all__ = [
     "Project",
     "bind_branch",
     "branch_at_start",
+    "host_alone",
     "host_id",
+    "host_names",
     "named_projects",
     "project_at",
     "project_of",
@@ -90,6 +92,11 @@ async def session_of_branch(hub: Hub, project: Project, branch: str) -> SessionR
     return None
 
 
+async def host_names(hub: Hub, rows: Iterable[SessionRow]) -> dict[str, str]:
+    """How the hosts are called, by their ids, as far as these sessions need them."""
+    return {host.id: host.name for host in await hub.hosts()} if any(row.host for row in rows) else {}
+
+
 async def host_id(hub: Hub, name: str) -> str:
     """The id of a host, by which its sessions are kept; empty for the hub's own machine."""
     known = {host.name: host.id for host in await hub.hosts()} if name else {}
@@ -144,9 +151,15 @@ def project_at(written: str, settings: TelegramSettings) -> Project:
         return project
     names = ", ".join(sorted(known))
     raise NoProject(
-        f"there is no project {written!r}: write /project and choose one, or give a whole path such as /srv/shop"
-        + (f"; these have names: {names}" if names else "")
+        f"there is no project {written!r}: write /project and choose one, or give a whole path such as /srv/shop, "
+        "or build-box:/srv/shop on a host" + (f"; these have names: {names}" if names else "")
     )
+
+
+def host_alone(written: str) -> str:
+    """The host that somebody names without a directory (`build-box:`); empty if it is something else."""
+    host, colon, rest = written.partition(":")
+    return host if colon and not rest and "/" not in host else ""
 
 
 async def project_of(state: BridgeState, place: Place, settings: TelegramSettings) -> Project:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from handrail.errors import HandrailError, StoreError
@@ -13,7 +14,7 @@ from handrail.events.resume import RESUME_LINE, find_resume_token
 from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
 from handrail.telegram import projects
-from handrail.telegram.addressing import Addressed, addressed
+from handrail.telegram.addressing import Addressed, addressed, nameless_command
 from handrail.telegram.asks.desk import AskDesk, Toast
 from handrail.telegram.bot import TelegramBot
 from handrail.telegram.bot_errors import BotError
@@ -24,20 +25,23 @@ from handrail.telegram.files.desk import FilesDesk
 from handrail.telegram.incoming import CallbackQuery, Message, Update
 from handrail.telegram.model import Content, Place, Press, Priority, SentMessage, User, WantedMessage
 from handrail.telegram.people import People
+from handrail.telegram.session_notes import choice_note
 from handrail.telegram.sessions import ChatSessions
 from handrail.telegram.settings import TelegramSettings
 from handrail.telegram.show.notices import explained
 from handrail.telegram.state import BridgeState
 from handrail.telegram.text.rich import RichText, plain
 
-__all__ = ["Router"]
+__all__ = ["ELSEWHERE", "Router"]
 
 logger = logging.getLogger("handrail.telegram")
 
 AWAY: Final = "The hub cannot be reached now. Your message is kept, and goes there as soon as it is back."
 FAILED: Final = "Something went wrong in the bridge; its log says what. Your message was not handled."
-TOO_LATE: Final = "Claude has begun with this message already: write what is to be different as a new one."
+TOO_LATE: Final = "It is too late to change this message: write what is to be different as a new one."
 NOT_HERE: Final = "I do not work in this group yet: add {chat} to groups of [telegram] in the configuration."
+ELSEWHERE: Final = "elsewhere:"
+"""Begins the keys of messages that say where the bridge does not work."""
 OLD_BUTTON: Final = Toast("This button is too old.", True)
 NOT_YOURS: Final = Toast("You may not use this bot.", True)
 
@@ -61,6 +65,8 @@ class Router:
     """Shows that something is being done for what was written."""
     revive: Callable[[int], Awaitable[None]]
     """Has a chat written to again that took nothing."""
+    moved: Callable[[int, int], Awaitable[None]]
+    """Has it known that a group has another number now."""
     _toasts: set[asyncio.Task[None]] = field(default_factory=set)
     _promised: set[str] = field(default_factory=set)
     """Presses of which somebody was told what they answer."""
@@ -113,6 +119,8 @@ class Router:
     async def handle(self, updates: Sequence[Update]) -> None:
         """Do what an update, or an album, is for."""
         update = updates[0]
+        if await self._is_about_chat(update):
+            return
         sender = update.sender
         if sender is None or sender.is_bot:
             return
@@ -134,6 +142,15 @@ class Router:
             logger.exception("an update of Telegram's could not be handled")
             await self._tell(update, FAILED)
 
+    async def _is_about_chat(self, update: Update) -> bool:
+        """Whether Telegram only says something about a chat: that holds whoever caused it."""
+        message, membership = update.message, update.my_chat_member
+        if message is not None and message.migrate_to_chat_id:
+            await self.moved(message.chat.id, message.migrate_to_chat_id)
+        elif membership is not None and membership.is_back:
+            await self.revive(membership.chat.id)
+        return membership is not None or bool(message is not None and message.migrate_to_chat_id)
+
     async def away(self, updates: Sequence[Update]) -> None:
         """The hub is away, and a message waits for it."""
         await self._tell(updates[0], AWAY)
@@ -153,6 +170,7 @@ class Router:
         press = await self._press(query)
         if press is None or query.message is None:
             return
+        await self.revive(press.place.chat)
         await self._remove_double(press, query.message)
         hub, was_promised = self.people.hub_for(user), query.id in self._promised
         self._promised.discard(query.id)
@@ -173,11 +191,12 @@ class Router:
     async def _message(self, messages: Sequence[Message], user: User) -> None:
         message = next((each for each in messages if each.words), messages[0])
         to_us = addressed(message, bot_id=self.bot_id, bot_username=self.bot_username)
+        to_us = to_us or await self._command_for_us(message)
         if to_us is None:
             return
         await self.revive(message.chat.id)
         if not self.people.serves(message.place):
-            await self._say(message, NOT_HERE.format(chat=message.chat.id), key=f"elsewhere:{message.place}")
+            await self._say(message, NOT_HERE.format(chat=message.chat.id), key=f"{ELSEWHERE}{message.place}")
             return
         hub = self.people.hub_for(user)
         replied = await self._replied(message)
@@ -186,11 +205,24 @@ class Router:
             if line.is_for_us:
                 context = self._context(user, hub, message, message.place, replied)
                 await self.commands.run(replace(context, album=messages), line)
-        elif not await self._is_answer(replied, to_us, user, hub, message):
+        elif not await self._is_answer(replied, to_us, user, hub, message, messages):
             try:
                 await self._to_session(messages, message, to_us.text, user, replied)
             except projects.NoProject:
                 await self._without_project(message, user, hub)
+
+    async def _command_for_us(self, message: Message) -> Addressed | None:
+        """A command that names no bot, where this one is at work: elsewhere it may well be meant for another."""
+        found = nameless_command(message, bot_id=self.bot_id)
+        line = command_line(found.text) if found is not None else None
+        if line is None or not self.commands.knows(line.name) or not self.people.serves(message.place):
+            return None
+        return found if await self._is_at_work(message.place) else None
+
+    async def _is_at_work(self, place: Place) -> bool:
+        """Whether a place has a project of its own, or has or had a session."""
+        chat, chosen = await self.state.read(lambda tables: (tables.chat(place), tables.noted(choice_note(place))))
+        return bool(chat.cwd or chat.session_id or chosen)
 
     async def _without_project(self, message: Message, user: User, hub: Hub) -> None:
         """Nothing can be started here yet: whoever may choose where does so now."""
@@ -208,7 +240,13 @@ class Router:
         return await self.state.read(lambda tables: tables.message_at(message.chat.id, replied.message_id))
 
     async def _is_answer(
-        self, replied: SentMessage | None, to_us: Addressed, user: User, hub: Hub, message: Message
+        self,
+        replied: SentMessage | None,
+        to_us: Addressed,
+        user: User,
+        hub: Hub,
+        message: Message,
+        messages: Sequence[Message],
     ) -> bool:
         """Whether a message was written as the answer to an ask, or to what a command asked."""
         if replied is None:
@@ -216,9 +254,10 @@ class Router:
         if replied.purpose.startswith("command:"):
             context = self._context(user, hub, message, message.place, replied)
             return await self.commands.replied(context, replied, to_us.text)
-        if not replied.ask_id or not to_us.text:
+        if not replied.ask_id:
             return False
-        return await self.asks.replied(replied, to_us.text, user, hub, message_id=message.message_id)
+        file = partial(self.files.answer, messages) if message.has_media else None
+        return await self.asks.replied(replied, to_us.text, user, hub, message_id=message.message_id, file=file)
 
     async def _to_session(
         self, messages: Sequence[Message], message: Message, text: str, user: User, replied: SentMessage | None
@@ -236,9 +275,8 @@ class Router:
             await self._say(message, "This chat goes on with that session: write what is to be done.")
             return
         if not text and not message.has_media:
-            await self._say(
-                message, "I understand text, pictures and documents." if not branch else f"Now on {branch}."
-            )
+            if message.words:  # of what nobody wrote (that something was pinned, say) there is nothing to say
+                await self._say(message, f"Now on {branch}." if branch else "Write what is to be done.")
             return
         self.typing(place)
         content = await self._content(messages, text, hub, place, session_id)
@@ -285,11 +323,14 @@ class Router:
         if not message.edit_date:
             return
         to_us = addressed(message, bot_id=self.bot_id, bot_username=self.bot_username)
-        is_ours = to_us is not None and self.people.serves(message.place) and not message.has_media
+        is_ours = to_us is not None and self.people.serves(message.place)
         if to_us is None or not is_ours or not to_us.text or command_line(to_us.text, self.bot_username) is not None:
             return
         hub = self.people.hub_for(user)
-        if not await self.sessions.edited(hub, message.place, message.message_id, to_us.text, edit=message.edit_date):
+        # What was sent with a file is not put together a second time.
+        if message.has_media or not await self.sessions.edited(
+            hub, message.place, message.message_id, to_us.text, edit=message.edit_date
+        ):
             await self._say(message, TOO_LATE, key=f"edited:{message.place}:{message.message_id}")
 
     # ------------------------------------------------------------ answers

@@ -7,37 +7,38 @@ Claude follow from the message in the chat.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from handrail.errors import ControlError, HandrailError, SessionError, SessionNotFound
+from handrail.errors import ControlError, HandrailError, HostAway, SessionError, SessionNotFound
 from handrail.protocol.options import Options
 from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
+from handrail.sessions.beginning import checked_id
 from handrail.sessions.session import Session
-from handrail.store.base import SessionFilter, SessionRow
-from handrail.telegram import projects
+from handrail.store.base import SessionRow
+from handrail.telegram import lifetimes, projects
 from handrail.telegram.commands.wishes import WORKING, prepare, wishes
 from handrail.telegram.model import Content, Place, Priority, WantedMessage
 from handrail.telegram.names import Names
 from handrail.telegram.people import People
 from handrail.telegram.queue import Queued, Waiting
+from handrail.telegram.session_notes import (
+    Origin,
+    choice_note,
+    conversation_note,
+    leaving_note,
+    note_conversation,
+    origin_note,
+)
 from handrail.telegram.settings import TelegramSettings
 from handrail.telegram.state import BridgeState, Chat, Follow, FollowMode, Tables
 from handrail.telegram.text.rich import plain
 
-__all__ = [
-    "ChatSessions",
-    "Origin",
-    "When",
-    "choice_note",
-    "conversation_note",
-    "leaving_note",
-    "let_go",
-    "origin_note",
-]
+__all__ = ["ChatSessions", "When", "let_go"]
 
 When: TypeAlias = Literal["", "steer", "after"]
 """What becomes of a message while Claude works: given to it now, or when it is done; empty: as the chat prefers."""
@@ -45,34 +46,6 @@ READ_LATER: Final = (
     "Claude waits for an answer to what it asked, and reads this after that. "
     "Words that are the answer must be a reply to what it asked."
 )
-
-
-class Origin(msgspec.Struct, frozen=True):
-    """The message in a chat that a message to Claude was."""
-
-    place: Place
-    message_id: int
-    session_id: str = ""
-
-
-def origin_note(uuid: str) -> str:
-    """Under which name it is noted where a message to Claude came from, until it is answered."""
-    return f"prompt:{uuid}"
-
-
-def conversation_note(session_id: str) -> str:
-    """Under which name it is noted how the CLI called the conversation of a session that a chat began."""
-    return f"outbox:{session_id}"
-
-
-def leaving_note(session_id: str, place: Place) -> str:
-    """Under which name it is noted that a place follows a session only until that is done."""
-    return f"leave:{session_id}:{place}"
-
-
-def choice_note(place: Place) -> str:
-    """Under which name it is noted which session an owner last had a chat go on with."""
-    return f"chosen:{place}"
 
 
 class ChatSessions:
@@ -112,7 +85,6 @@ class ChatSessions:
         chat = await self._chat(place)
         conversation = self._names.session(place, message_id)
         session = await self._started(hub, chat, conversation)
-        await self._state.write(lambda tables: tables.note(conversation_note(session.id), conversation))
         await self._bind(hub, place, session.id, cursor=0)
         if content:
             await self._deliver(hub, place, session, content, message_id=message_id)
@@ -127,23 +99,27 @@ class ChatSessions:
         chosen: dict[str, Any] = {"model": wished.model, "permission_mode": wished.mode}
         options = Options(
             cwd=cwd,
-            session_id=None if project.host else conversation,  # a host chooses its own
             include_partial_messages=True,
             append_system_prompt=self._instructions(conversation) or None,
             **{name: value for name, value in chosen.items() if value is not None},
         )
-        return await hub.start(
-            options, host=project.host, policy=wished.policy, budget=wished.budget, worktree=worktree
-        )
+        await self._state.write(lambda tables: note_conversation(tables, checked_id(conversation), conversation))
+        with _leaving_explained(worktree):
+            return await hub.start(
+                options,
+                id=conversation,
+                host=project.host,
+                policy=wished.policy,
+                budget=wished.budget,
+                worktree=worktree,
+            )
 
     async def _begun(self, hub: Hub, conversation: str) -> Session | None:
-        """The session of a message that was handled before, and cut off."""
-        found = await hub.list(SessionFilter(archived=None, cli_session_id=conversation), limit=1)
-        if found:
-            return hub.session(found[0].id)
-        noted = await self._state.read(lambda tables: tables.notes(conversation_note("")))
-        known = [key.removeprefix(conversation_note("")) for key, value in noted.items() if value == conversation]
-        return hub.session(known[0]) if known else None
+        """The session of a message that was handled before, and cut off: the chat may be set otherwise by now."""
+        session_id = checked_id(conversation)
+        if await self._state.read(lambda tables: tables.noted(conversation_note(session_id))) is None:
+            return None  # nobody asked for it yet
+        return hub.session(session_id) if await hub.store.get_session(session_id) is not None else None
 
     async def take(self, hub: Hub, place: Place, session_id: str) -> None:
         """The chat goes on with this session. What it asks is shown. Raises `SessionNotFound`."""
@@ -193,7 +169,12 @@ class ChatSessions:
 
     async def unwatch(self, place: Place, session_id: str) -> None:
         """Show nothing more of it."""
-        await self._state.write(lambda tables: tables.unfollow(place, session_id))
+
+        def unwatch(tables: Tables) -> None:
+            tables.unfollow(place, session_id)
+            tables.note(leaving_note(session_id, place), None)
+
+        await self._state.write(unwatch)
         self._wake(session_id)
 
     # ------------------------------------------------------------ messages
@@ -251,7 +232,7 @@ class ChatSessions:
         """Have a message sent, once, and remember what its answer is a reply to."""
         uuid = self._names.message(place, message_id, edit)
         origin = msgspec.json.encode(Origin(place, message_id, session.id)).decode()
-        await self._state.write(lambda tables: tables.note(origin_note(uuid), origin))
+        await self._state.write(lambda tables: tables.note(origin_note(uuid), origin, stays=lifetimes.PROMPTS))
         await session.send(content, uuid=uuid)
         self._wake(session.id)
 
@@ -317,7 +298,7 @@ class ChatSessions:
             if user is None:
                 raise HandrailError("who wrote it may not use this bridge any more")
             await self._send_queued(self._people.hub_for(user), queued)
-        except HubUnreachable:
+        except (HubUnreachable, HostAway):
             raise
         except HandrailError as error:
             await self._taken(queued.place, queued.uuid)
@@ -355,6 +336,17 @@ class ChatSessions:
         )
         await self._state.write(lambda tables: tables.want(message))
         self._changed()
+
+
+@contextmanager
+def _leaving_explained(worktree: str | None) -> Iterator[None]:
+    """A worktree that cannot be made keeps every message from being sent: say how the chat gets rid of it."""
+    try:
+        yield
+    except SessionError as error:
+        if worktree is None or type(error) is not SessionError:
+            raise
+        raise SessionError(f"{error}. `/project @-` leaves the branch @{worktree}") from None
 
 
 async def _directory(hub: Hub, project: projects.Project, worktree: str) -> tuple[str, str | None]:

@@ -16,7 +16,7 @@ from handrail.events.view import AskItem, PromptItem, RunItem, SessionView
 from handrail.telegram.asks.desk import AskDesk, AskedIn
 from handrail.telegram.model import GONE, Content, Place, Priority, WantedMessage
 from handrail.telegram.news import News
-from handrail.telegram.sessions import Origin, origin_note
+from handrail.telegram.session_notes import Origin, origin_note
 from handrail.telegram.show import answers, notices, progress
 from handrail.telegram.state import Chat, Follow, Tables
 from handrail.telegram.text.rich import RichText, bold, plain
@@ -38,7 +38,15 @@ class Teller:
     """Wants the messages of one session in one place, inside a transaction."""
 
     def __init__(
-        self, tables: Tables, follow: Follow, view: SessionView, desk: AskDesk, *, host: str, now: float
+        self,
+        tables: Tables,
+        follow: Follow,
+        view: SessionView,
+        desk: AskDesk,
+        *,
+        host: str,
+        now: float,
+        is_away: bool = False,
     ) -> None:
         self._tables = tables
         self._follow = follow
@@ -49,6 +57,7 @@ class Teller:
         self._now = now
         self._chat: Chat = tables.chat(follow.place)
         self._host = host
+        self._away = host if is_away else ""
 
     @property
     def _is_of_this_chat(self) -> bool:
@@ -72,12 +81,12 @@ class Teller:
         for seq, prompt in news.prompts:
             if seq > seen:
                 self._prompt(prompt)
-        for seq, prompt in news.undone:
-            if seq > seen:
-                self._undone(prompt)
         for seq, run in news.runs:
             if seq > seen:
                 self._run(run)
+        for seq, prompt in news.undone:  # but those of a run that failed: its end says that
+            if seq > seen:
+                self._undone(prompt)
         for event in news.exits:
             if event.seq > seen:
                 self._say(f"exit:{self._session_id}:{event.seq}:{self._place}", notices.exited(event))
@@ -105,7 +114,12 @@ class Teller:
             return
         shown = self._safely(
             lambda: progress.progress(
-                self._view, now=self._now, verbose=self._chat.prefs.verbose, title=self._title, streamed=streamed
+                self._view,
+                now=self._now,
+                verbose=self._chat.prefs.verbose,
+                title=self._title,
+                streamed=streamed,
+                away=self._away,
             ),
             plain("▸ Claude works."),
         )
@@ -132,7 +146,7 @@ class Teller:
     def _answer(self, run: RunItem) -> list[Content]:
         """The messages of an answer: the first is a reply to what it answers."""
         planmode = self._chat.prefs.planmode if self._is_of_this_chat else ""
-        parts = answers.answer(run, self._view, title=self._title, now=self._now, planmode=planmode)
+        parts = answers.answer(run, self._view, title=self._title, now=self._now, planmode=planmode, host=self._host)
         reply_to = self._origin(run)
         texts = [Content(part, reply_to=0 if number else reply_to) for number, part in enumerate(parts)]
         whole = answers.answer_file(run, self._view)

@@ -10,7 +10,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from handrail.errors import ConfigError
 from handrail.remote.pauses import Pauses
@@ -83,7 +83,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 class Webhook:
-    """Listens for Telegram, and tells it where."""
+    """Listens for Telegram, and tells it where. `on_ready` is told once that it has heard."""
 
     def __init__(
         self,
@@ -92,12 +92,15 @@ class Webhook:
         settings: TelegramSettings,
         keep: Keep,
         on_trouble: Callable[[str], None],
+        *,
+        on_ready: Callable[[], None] = lambda: None,
     ) -> None:
         self._bot = bot
         self._state = state
         self._settings = settings
         self._keep = keep
         self._on_trouble = on_trouble
+        self._on_ready = on_ready
 
     async def run(self) -> None:
         """Until cancelled. Raises `TokenInvalid`, or `ConfigError` if the address cannot be listened on.
@@ -105,9 +108,10 @@ class Webhook:
         The webhook stays set: what is sent meanwhile waits at Telegram until somebody listens again.
         """
         secret = self._settings.webhook_secret or await self._state.write(_secret)
-        path = urlsplit(self._settings.webhook_url).path or "/"
+        path = unquote(urlsplit(self._settings.webhook_url).path) or "/"
         async with _served(webhook_app(path, secret, self._keep), self._settings.webhook_address):
             await self._announce(secret)
+            self._on_ready()
             await asyncio.Event().wait()
 
     async def _announce(self, secret: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -23,6 +24,7 @@ from handrail.config.editing import add_telegram_user, set_value
 from handrail.remote.errors import HubError
 from handrail.telegram.bot_errors import TokenInvalid
 from handrail.telegram.bridge import Bridge
+from handrail.telegram.lease import BotInUse
 from handrail.testing import TelegramServer
 
 from ...server.support import ServedHub, served_hub
@@ -102,6 +104,42 @@ async def test_it_is_on_once_it_is_set_up_and_off_when_that_is_said(around: Arou
 
 
 @pytest.mark.slow
+async def test_it_is_said_to_be_on_once_the_bot_is_leased_and_telegram_answers(around: Around) -> None:
+    around.set_up(ANN)
+    around.server.faults.fail("getUpdates", 502, "Bad Gateway", 2)
+    async with around.serving():
+        await around.hears("Telegram is on")
+        assert [call.status for call in around.server.calls_of("getUpdates")][:3] == [502, 502, 200]
+        with pytest.raises(BotInUse), bridge_lease(around.machine.places, around.server.bot.id):
+            pass
+
+
+@pytest.mark.slow
+async def test_with_a_webhook_it_is_said_to_be_on_once_telegram_has_taken_it(around: Around) -> None:
+    around.set_up(ANN)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    around.change("telegram.webhook_url", f"http://127.0.0.1:{port}/telegram")
+    around.change("telegram.webhook_listen", f"127.0.0.1:{port}")
+    around.server.faults.fail("setWebhook", 502, "Bad Gateway", 1)
+    async with around.serving():
+        await around.hears("Telegram is on")
+        assert [call.status for call in around.server.calls_of("setWebhook")] == [502, 200]
+        assert not around.server.calls_of("getUpdates")
+
+
+@pytest.mark.slow
+async def test_while_somebody_else_has_the_bot_it_is_not_said_to_be_on(around: Around) -> None:
+    around.set_up(ANN)
+    with bridge_lease(around.machine.places, around.server.bot.id):
+        async with around.serving():
+            assert "already" in await around.hears("Telegram is off for now")
+            assert not around.said
+            assert not around.server.calls_of("getUpdates")
+
+
+@pytest.mark.slow
 async def test_changes_are_taken_over_while_it_runs(around: Around) -> None:
     around.set_up(ANN)
     async with around.serving():
@@ -162,7 +200,6 @@ async def test_it_rests_while_somebody_is_let_in(around: Around) -> None:
     around.set_up(ANN)
     async with around.serving():
         await around.hears("Telegram is on")
-        await eventually(lambda: around.server.calls_of("setMyCommands"))  # so it has its lease
         is_enough = threading.Event()
         taken = asyncio.create_task(asyncio.to_thread(_take_it, around, is_enough))
         await around.hears("Telegram rests while somebody is let in")

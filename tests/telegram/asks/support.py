@@ -20,7 +20,7 @@ from handrail.sessions.ask_records import ask_record
 from handrail.sessions.asks import AnyAnswer
 from handrail.store.base import AskRow
 from handrail.store.migrations import migrate
-from handrail.telegram.asks.desk import AskDesk, AskedIn, item_of
+from handrail.telegram.asks.desk import AskDesk, AskedIn, ReadFile, item_of
 from handrail.telegram.model import Button, Content, Place, Press, SentMessage, User
 from handrail.telegram.state import BridgeState, Tables
 from handrail.telegram.state.schema import MIGRATIONS
@@ -167,6 +167,7 @@ class MemoryState:
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None)
         migrate(self._connection, MIGRATIONS, ":memory:")
+        self.now = 1.0
 
     def close(self) -> None:
         self._connection.close()
@@ -174,7 +175,7 @@ class MemoryState:
     async def write(self, function: Callable[[Tables], T]) -> T:
         self._connection.execute("BEGIN")
         try:
-            result = function(Tables(self._connection, 1.0))
+            result = function(Tables(self._connection, self.now))
         except BaseException:
             self._connection.execute("ROLLBACK")
             raise
@@ -182,7 +183,7 @@ class MemoryState:
         return result
 
     async def read(self, function: Callable[[Tables], T]) -> T:
-        return function(Tables(self._connection, 1.0))
+        return function(Tables(self._connection, self.now))
 
 
 def new_chat(hub: FakeHub, place: Place = HOME) -> Chat:
@@ -245,12 +246,15 @@ class Chat:
             await self.desk.carry_out(press, user, self.hub.acting_for(user))
         return toast.text
 
-    async def reply(self, text: str, user: User = ANN, to: SentMessage | None = None) -> bool:
+    async def reply(
+        self, text: str, user: User = ANN, to: SentMessage | None = None, file: ReadFile | None = None
+    ) -> bool:
         """Reply to the ask's message, or to another one."""
         message = to or await self.message(self.key)
         assert message is not None
         self._said += 1
-        return await self.desk.replied(message, text, user, self.hub.acting_for(user), message_id=self._said)
+        acting = self.hub.acting_for(user)
+        return await self.desk.replied(message, text, user, acting, message_id=self._said, file=file)
 
 
 def find(content: Content, words: str) -> Button:
@@ -273,6 +277,9 @@ def check(content: Content) -> None:
     check_text(content.text, 1024 if content.attachment is not None else 4096)
     buttons = [button for row in content.buttons for button in row]
     assert len(buttons) <= 100
+    assert (
+        sum(len(f'{{"text":"{button.text}","callback_data":"{button.token}"}},'.encode()) for button in buttons) < 9_900
+    )
     assert all(0 < len(row) <= 8 for row in content.buttons)
     for button in buttons:
         assert 1 <= len(button.text) <= 64

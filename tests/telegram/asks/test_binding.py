@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -12,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.policy.answers.encoding import decode_answer
-from handrail.policy.answers.plan import PlanContext
+from handrail.policy.answers.plan import PlanContext, RevisePlan
 from handrail.policy.describing.described_forms import questions_of
 from handrail.protocol import descriptions as d
 from handrail.sessions.asks import AnyAnswer
 from handrail.store.base import AskRow
 from handrail.telegram.asks.desk import item_of
 from handrail.telegram.model import Button, Content
+from handrail.telegram.state import Tables
 
 from .support import ANN, BEA, Chat, FakeHub, MemoryState, new_chat, row_of
 
@@ -198,3 +200,33 @@ async def test_no_button_of_before_decides_what_is_asked_now(kind: Callable[...,
         assert {digest for _, digest in world.hub.tried} <= {"d1"}
     finally:
         cast(MemoryState, world.chat.state).close()
+
+
+def long_plan(version: int) -> AskRow:
+    text = f"Do {version}\n\n" + "\n".join(f"- step {number}, which is a long one" for number in range(200))
+    what = d.PlanReview(plan=text)
+    return row_of(what, kind="plan", tool="ExitPlanMode", plan=text, given={"plan": text}, digest=f"d{version}")
+
+
+async def test_a_reply_to_a_part_of_what_was_shown_is_about_that(chat: Chat, hub: FakeHub) -> None:
+    await chat.show(item_of(hub.put(long_plan(1))))
+    await chat.state.write(_deliver_all)
+    part, _ = await chat.beside("part:")
+    await chat.show(item_of(hub.put(long_plan(2))))  # and not in the chat yet
+    assert await chat.reply("shorter, please", to=part)
+    assert hub.decided == []
+    (said,) = await chat.beside("said:")
+    assert "has changed" in said.content.text.text
+    await chat.state.write(_deliver_all)
+    assert await chat.reply("shorter, please", to=(await chat.beside("part:"))[0])
+    assert [(digest, answer) for _, answer, digest, _ in hub.decided] == [("d2", RevisePlan("shorter, please"))]
+
+
+def _deliver_all(tables: Tables) -> None:
+    """Bring the chat to what is wanted."""
+    numbers = itertools.count(100)
+    while heads := tables.heads():
+        for head in heads:
+            delivery = tables.delivery(head.key)
+            assert delivery is not None
+            tables.shown(delivery, delivery.message_id or next(numbers))

@@ -156,3 +156,11 @@ async def test_an_owner_sets_another_limit(chat: Chat, hub: FakeHub) -> None:
 async def test_what_has_no_reply_hands_it_on(chat: Chat) -> None:
     await chat.show(item(d.Call(tool="EnterPlanMode"), kind="enter_plan", tool="EnterPlanMode"))
     assert not await chat.reply("go on with the docs")
+
+
+async def test_choices_with_long_names_leave_room_for_the_other_buttons(chat: Chat, hub: FakeHub) -> None:
+    names = [f"{number:02}{'漢' * 62}" for number in range(40)]
+    schema = {"type": "object", "properties": {"which": {"type": "string", "enum": names}}, "required": ["which"]}
+    content = await chat.show(item_of(hub.put(asking(schema))))
+    assert texts(content)[0].startswith("00")
+    assert texts(content)[-3:] == ["Show all", "Decline", "Cancel"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from handrail.errors import HandrailError, HostAway, UnfitAnswer
+from handrail.errors import HandrailError, HostAway, OutcomeUnknown, UnfitAnswer
 from handrail.protocol import descriptions as d
 from handrail.protocol.asks import Allow, Deny
 from handrail.telegram.asks.desk import item_of
@@ -13,6 +13,7 @@ from handrail.telegram.asks.offers import DENIED, STOPPED
 from handrail.telegram.asks.reading import read
 from handrail.telegram.asks.showing import whole_request
 from handrail.telegram.model import GONE, Place, User
+from handrail.telegram.text.rich import Entity
 
 from .support import ABOUT, ANN, BEA, Chat, FakeHub, check, find, item, row_of, texts
 
@@ -123,6 +124,18 @@ async def test_a_reason_can_be_asked_for(chat: Chat, hub: FakeHub) -> None:
     assert await chat.reply("use ninja", to=prompt)
     assert hub.decided[0][1] == Deny("The user denied this and says: use ninja")
     assert await chat.beside("prompt:") == []
+
+
+async def test_in_a_group_a_reason_is_asked_of_whoever_wants_to_give_one(chat: Chat, hub: FakeHub) -> None:
+    group = Chat(chat.state, hub, chat.desk, Place(-1005))
+    await group.show(item_of(hub.put(row_of(d.Command(text="make")))))
+    await group.press("Deny with a reason", BEA)
+    (prompt,) = await group.beside("prompt:")
+    assert prompt.content.text.text.startswith("Bea: Tell Claude why")
+    assert prompt.content.text.entities == (Entity("text_mention", 0, 3, user=BEA.id),)
+    await group.press("Deny with a reason", ANN)
+    (prompt,) = await group.beside("prompt:")
+    assert prompt.content.text.text.startswith("Ann: Tell Claude why")
 
 
 async def test_a_reply_to_what_is_over_is_not_an_answer(chat: Chat, hub: FakeHub) -> None:
@@ -249,18 +262,18 @@ async def test_every_place_shows_what_became_of_it(chat: Chat, hub: FakeHub) -> 
 
 
 async def test_a_group_that_got_another_number_is_answered_all_the_same(chat: Chat, hub: FakeHub) -> None:
-    group = Chat(chat.state, hub, chat.desk, Place(-7, 3))
+    group, moved = (Chat(chat.state, hub, chat.desk, place) for place in (Place(-7, 3), Place(-1007, 3)))
     before = await group.show(item_of(hub.put(row_of(d.Command(text="make")))))
     await chat.state.write(lambda tables: tables.move_chat(-7, -1007))
-    message = await group.message(group.key)
+    message = await moved.message(moved.key)
     assert message is not None
-    assert message.place == Place(-1007, 3)
-    await group.press("Deny with a reason", content=before)
-    (prompt,) = await group.beside("prompt:")
-    assert await group.reply("no", to=prompt)
+    assert (message.place, message.content) == (Place(-1007, 3), before)
+    await moved.press("Deny with a reason", content=before)
+    (prompt,) = await moved.beside("prompt:")
+    assert await moved.reply("no", to=prompt)
     assert len(hub.decided) == 1
-    assert (await group.ask()).text.text.startswith("✗ Denied by Ann (telegram).")
-    assert await group.beside("prompt:") == []
+    assert (await moved.ask()).text.text.startswith("✗ Denied by Ann (telegram).")
+    assert await moved.beside("prompt:") == []
 
 
 async def test_the_same_press_handled_twice_says_nothing_of_itself(chat: Chat, hub: FakeHub) -> None:
@@ -342,6 +355,11 @@ async def test_what_is_over_is_not_opened_again_by_old_news(chat: Chat) -> None:
             HostAway("build-box is away"),
             "Your answer was not taken, and the ask waits: build-box is away. Answer again when it is back.",
         ),
+        (
+            OutcomeUnknown("build-box did not answer"),
+            "Your answer may not have been taken: build-box did not answer. "
+            "If the ask waits when it is back, answer again.",
+        ),
         (HandrailError("the disk is full"), "Your answer was not taken; it could not be sent: the disk is full."),
     ],
 )
@@ -379,7 +397,8 @@ async def test_an_unsent_answer_says_so(chat: Chat, hub: FakeHub) -> None:
         row={"state": "unsent", "decided_by": "Bea", "surface": "web", "answer": b'{"type":"allow"}'},
     )
     content = await chat.show(item_of(hub.put(row)))
-    assert "Allowed by Bea (web), but the process ended before Claude Code was told" in content.text.text
+    said = "Allowed by Bea (web), but the process ended just then: whether Claude Code was told is not known"
+    assert said in content.text.text
     assert not content.sound
     assert await chat.reply("no")
     assert hub.decided == [("ask-1", Deny("The user denied this and says: no"), "d1", True)]

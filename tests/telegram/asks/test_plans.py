@@ -214,3 +214,11 @@ async def test_something_unreadable_is_shown_as_it_is(chat: Chat) -> None:
     content = await chat.show(shown)
     assert "surprise" in content.text.text
     assert texts(content)[:2] == ["Allow", "Deny"]
+
+
+async def test_a_plan_that_asks_leave_for_very_much_can_still_be_answered(chat: Chat, hub: FakeHub) -> None:
+    prompts = [{"tool": "Bash", "prompt": f"run `make step-{number}`"} for number in range(150)]
+    content = await chat.show(item_of(hub.put(plan_row(given={"allowedPrompts": prompts}))))
+    assert "☐ allow too: Bash(make step-0)" in texts(content)
+    await chat.press("Yes, auto-accept edits")
+    assert hub.decided[0][1] == ApprovePlan("acceptEdits")

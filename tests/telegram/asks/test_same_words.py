@@ -48,10 +48,12 @@ GIVEN: list[Any] = [
 
 @pytest.mark.parametrize("answer", GIVEN, ids=repr)
 @pytest.mark.parametrize("outcome", ["decided", "unsent", "resumed", "cancelled", "expired", "lost"])
-def test_the_words_are_those_of_the_page(answer: Any, outcome: str) -> None:
+@pytest.mark.parametrize("granted_by", ["", "another"])
+def test_the_words_are_those_of_the_page(answer: Any, outcome: str, granted_by: str) -> None:
     shown = item()
     shown.outcome, shown.answer, shown.by, shown.surface = outcome, encode_answer(answer), "Bea", "web"
-    page = on_page(outcome, answer=shown.answer, by="Bea", surface="web")
+    shown.granted_by = granted_by
+    page = on_page(outcome, answer=shown.answer, by="Bea", surface="web", granted=bool(granted_by))
     assert verdict(shown) == page["words"]
     assert list(changes(shown)) == page["changes"]
 

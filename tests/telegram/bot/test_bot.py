@@ -20,6 +20,7 @@ from handrail.telegram.bot_errors import (
     Conflict,
     FloodWait,
     MessageGone,
+    NoFiles,
     NotEditable,
     NotModified,
     Refused,
@@ -30,7 +31,7 @@ from handrail.telegram.bot_errors import (
     error_of,
 )
 from handrail.telegram.model import Attachment, Button, Content, Place
-from handrail.telegram.text.rich import bold, plain
+from handrail.telegram.text.rich import bold, mention, plain
 from handrail.testing import TelegramPace, TelegramServer
 from handrail.testing.telegram import Chat, User
 
@@ -66,6 +67,19 @@ async def bot(server: TelegramServer) -> AsyncIterator[TelegramBot]:
 async def test_who_the_bot_is(server: TelegramServer, bot: TelegramBot) -> None:
     me = await bot.me()
     assert (me.id, me.username) == (server.bot.id, server.bot.username)
+
+
+async def test_a_prompt_opens_the_input_of_whoever_is_meant(
+    server: TelegramServer, bot: TelegramBot, ann: User
+) -> None:
+    chat, bea = ann.private_chat(), server.user(id=1002, first_name="Bea")
+    group = server.group(id=-1001, title="Team", members=[ann, bea])
+    for place in (ANN, Place(group.id)):
+        asked = await bot.send(place, Content(plain("May I?")))
+        words = plain("Why not?") if place.is_private else mention("Bea", bea.id) + ": why not?"
+        await bot.send(place, Content(words, reply_to=asked, placeholder="Why not?"))
+    assert chat.messages[-1].asks_reply_of(ann)
+    assert [person.name for person in (ann, bea) if group.messages[-1].asks_reply_of(person)] == ["Bea"]
 
 
 async def test_a_wrong_token_is_said_without_saying_it(server: TelegramServer) -> None:
@@ -262,6 +276,7 @@ async def test_no_answer_is_not_a_refusal(server: TelegramServer, bot: TelegramB
         (400, "Bad Request: message can't be deleted for everyone", {}, NotEditable),
         (400, "Bad Request: chat not found", {}, Blocked),
         (400, "Bad Request: not enough rights to send text messages to the chat", {}, Blocked),
+        (400, "Bad Request: not enough rights to send documents to the chat", {}, NoFiles),
         (400, "Bad Request: message thread not found", {}, TopicGone),
         (400, "Bad Request: TOPIC_CLOSED", {}, TopicGone),
         (400, "Bad Request: message is too long", {}, TooLong),

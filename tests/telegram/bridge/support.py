@@ -22,7 +22,7 @@ from handrail.telegram.state import BridgeState
 from handrail.testing import TelegramPace, TelegramServer
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
-from handrail.testing.telegram import Chat, Message
+from handrail.testing.telegram import Chat, Message, Topic
 from handrail.testing.telegram import User as Person
 from tests.server.support import ServedHub, served_hub
 
@@ -44,7 +44,7 @@ async def eventually(condition: Callable[[], Any | Awaitable[Any]]) -> Any:
             await asyncio.sleep(0.01)
 
 
-def said(chat: Chat, text: str) -> Callable[..., Message | None]:
+def said(chat: Chat | Topic, text: str) -> Callable[..., Message | None]:
     """Whether the bot wrote a message with this text in a chat."""
 
     def look(*_: object) -> Message | None:
@@ -133,14 +133,15 @@ class World:
 async def world(
     directory: Path,
     *steps: sim.Step,
+    cli: SimulatedCLI | None = None,
     settings_of_hub: HubSettings | None = None,
     telegram_pace: TelegramPace | None = None,
     **settings: Any,
 ) -> AsyncIterator[World]:
     """Everything but a bridge. Sessions follow a script."""
     clis = directory / "cli"
-    clis.mkdir(parents=True)
-    cli = SimulatedCLI(steps or ECHO, directory=clis)
+    clis.mkdir(parents=True, exist_ok=True)
+    cli = cli or SimulatedCLI(steps or ECHO, directory=clis)
     async with (
         served_hub(directory / "hub", cli=cli, settings=settings_of_hub) as served,
         TelegramServer(pace=telegram_pace) as telegram,

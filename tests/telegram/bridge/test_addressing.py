@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.telegram.addressing import addressed
+from handrail.telegram.addressing import addressed, nameless_command
 from handrail.telegram.incoming import Message, decode_update
 from handrail.telegram.model import Place
 from handrail.telegram.names import Names
@@ -78,6 +78,29 @@ def test_a_reply_to_it_is_for_it_but_not_the_beginning_of_a_topic() -> None:
 def test_a_command_with_its_name_is_for_it() -> None:
     text = "/status@handrail_bot"
     assert told(message(text, entities=mention(text, text, "bot_command"))) == text
+
+
+def nameless(text: str, **fields: Any) -> str | None:
+    command = text.split()[0]
+    given = message(text, entities=mention(text, command, "bot_command"), **fields)
+    found = nameless_command(given, bot_id=BOT)
+    return found.text if found is not None else None
+
+
+def test_a_command_without_a_name_begins_a_message_in_a_group() -> None:
+    assert nameless("/new fix it") == "/new fix it"
+    assert nameless("/new@other_bot") is None
+    assert nameless("/new", chat="private") is None
+    text = "see /new"
+    given = message(text, entities=mention(text, "/new", "bot_command"))
+    assert nameless_command(given, bot_id=BOT) is None
+
+
+def test_a_command_without_a_name_that_answers_another_bot_is_for_that_one() -> None:
+    theirs = {"message_id": 4, "chat": {"id": -9}, "from": {"id": 5, "is_bot": True}, "text": "ready"}
+    assert nameless("/new", reply_to_message=theirs) is None
+    assert nameless("/new", reply_to_message={**theirs, "from": {"id": 1002}}) == "/new"
+    assert nameless("/new", reply_to_message={**theirs, "forum_topic_created": {"name": "build"}}) == "/new"
 
 
 def test_a_topic_is_a_place_and_a_thread_of_replies_is_none() -> None:

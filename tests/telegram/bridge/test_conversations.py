@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,6 +47,17 @@ async def test_the_next_message_goes_on_with_the_session(echo: World) -> None:
     await echo.say("two")
     await echo.hears("You said two.")
     assert len(await echo.rows()) == 1
+
+
+@slow
+async def test_nothing_that_is_as_usual_looks_like_an_error_in_the_log_of_the_hub(
+    echo: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "handrail.access"):
+        await echo.say("hello")
+        await echo.hears("You said hello.")
+        await eventually(lambda: "GET /api/files 200" in caplog.messages)
+    assert not [message for message in caplog.messages if message[-3:] >= "400"]
 
 
 @slow

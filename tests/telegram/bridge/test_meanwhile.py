@@ -69,8 +69,20 @@ async def test_an_edit_that_comes_too_late_is_said_to(tmp_path: Path) -> None:
         sent = await here.say("one")
         await here.hears("You said one.")
         await here.chat.edit(sent, "another one")
-        await here.hears("has begun with this message")
+        await here.hears("too late to change this message")
         assert await here.prompts() == ["one"]
+
+
+async def test_a_caption_is_not_read_again_and_what_nobody_wrote_is_not_answered(tmp_path: Path) -> None:
+    async with world(tmp_path) as here, here.bridged():
+        sent = await here.chat.send_document(b"one", "notes.txt", caption="read this")
+        answer = await here.hears("You said read this")
+        await here.chat.pin(answer)
+        await here.chat.edit(sent, "read that")
+        await here.hears("too late to change this message")
+        await here.say("go on")
+        await here.hears("You said go on.")
+        assert len(here.chat.bot_messages) == 3
 
 
 async def test_an_edit_replaces_a_message_that_claude_has_not_begun_with(tmp_path: Path) -> None:

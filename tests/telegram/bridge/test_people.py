@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from handrail.telegram.model import User
+from handrail.telegram.bridge import Bridge
+from handrail.telegram.model import Content, Place, User, WantedMessage
+from handrail.telegram.text.rich import plain
 from handrail.testing import simulated as sim
 from handrail.testing.telegram import Chat
 from handrail.testing.telegram import User as Person
@@ -108,6 +111,36 @@ async def test_a_group_that_was_not_named_is_told_so(tmp_path: Path) -> None:
         assert not await here.rows()
 
 
+async def test_who_is_let_in_no_longer_hears_nothing_more(tmp_path: Path) -> None:
+    both = (USERS[0], User(1002, "Ben", "owner"))
+    async with world(tmp_path, *ASKS, users=both) as here, here.bridged() as bridge:
+        ben = ben_of(here).private_chat()
+        await here.say("clean up")
+        ask = await here.asked()
+        theirs = await ben.wait(lambda _: next((each for each in ben.bot_messages if each.buttons), None), PATIENCE)
+        before = (theirs.text, theirs.edits)
+        assert bridge.take(replace(here.settings, users=both[:1]))
+        assert here.state is not None
+        await here.state.write(lambda tables: tables.want(waiting_for(ben, "a file, say")))
+        await ask.press("Allow", by=here.ann)
+        await here.hears("All clean.")
+        await eventually(lambda: _nothing_waits(bridge))
+        assert (theirs.text, theirs.edits) == before
+        assert ben.bot_messages == [theirs]
+
+
+async def test_what_waited_for_somebody_is_not_sent_once_they_are_let_in_no_longer(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        ben = ben_of(here).private_chat()
+        async with here.opened() as (_, state):
+            await state.write(lambda tables: tables.want(waiting_for(ben, "the answer")))
+        async with here.bridged() as bridge:
+            await here.say("hello")
+            await here.hears("You said hello.")
+            await eventually(lambda: _nothing_waits(bridge))
+        assert not ben.bot_messages
+
+
 async def test_topics_are_places_of_their_own(team: World) -> None:
     group = group_of(team, is_forum=True)
     name = team.telegram.bot.username
@@ -138,3 +171,11 @@ async def test_a_place_that_is_left_still_gets_the_answer(tmp_path: Path) -> Non
 async def _follows_nothing(here: World) -> bool:
     assert here.state is not None
     return not await here.state.read(lambda tables: tables.follows())
+
+
+def waiting_for(chat: Chat, words: str) -> WantedMessage:
+    return WantedMessage(key=f"m:{words}", place=Place(chat.id), content=Content(plain(words)))
+
+
+async def _nothing_waits(bridge: Bridge) -> bool:
+    return not await bridge.backlog()

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from handrail.telegram.asks.desk import AskDesk
+from handrail.telegram.model import Content, Place, WantedMessage
+from handrail.telegram.text.rich import plain
 from tests.server.support import ASKS
 
-from .support import PATIENCE, world
+from .support import PATIENCE, World, eventually, world
 
 pytestmark = pytest.mark.slow
 
@@ -49,3 +51,26 @@ async def test_buttons_in_a_group_that_is_served_no_more_do_nothing(tmp_path: Pa
         assert "too old" in (await ask.press("Allow", by=here.ann)).text
         (row,) = await here.rows()
         assert len(await here.served.manager.session(row.id).asks(("pending",))) == 1
+
+
+@pytest.mark.parametrize("how", ["unblocked", "pressed"])
+async def test_a_chat_that_took_nothing_is_written_to_again(tmp_path: Path, how: str) -> None:
+    async with world(tmp_path, *ASKS) as here, here.bridged():
+        await here.say("clean up")
+        ask = await here.asked()
+        here.ann.block()
+        news = WantedMessage(key="news", place=Place(here.ann.id), content=Content(plain("There is news.")))
+        assert here.state is not None
+        await here.state.write(lambda tables: tables.want(news))
+        await eventually(lambda: _rests(here))
+        if how == "unblocked":
+            here.ann.unblock()
+        else:
+            here.ann.has_blocked = False  # as where the bot may write again, and nobody says so
+            await ask.press("Show all", by=here.ann)
+        await here.chat.wait_for_text("There is news.")
+
+
+async def _rests(here: World) -> bool:
+    assert here.state is not None
+    return bool(await here.state.read(lambda tables: tables.resting()))

@@ -111,7 +111,7 @@ async def test_a_second_bridge_of_the_same_bot_refuses_to_run(echo: World) -> No
 @pytest.mark.slow
 async def test_updates_come_through_a_webhook(tmp_path: Path) -> None:
     port = free_port()
-    address = f"http://127.0.0.1:{port}/telegram"
+    address = f"http://127.0.0.1:{port}/my%20bot"
     async with world(tmp_path, webhook_url=address, webhook_listen=f"127.0.0.1:{port}") as here:
         async with here.bridged():
             await eventually(lambda: here.telegram.calls_of("setWebhook"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -63,7 +64,7 @@ class Bench:
     people: People
     cli: SimulatedCLI
     commands: Commands = field(default_factory=Commands)
-    now: float | None = None
+    now: Callable[[], float] = time.time
     message_ids: Iterator[int] = field(default_factory=lambda: iter(range(1, 10_000)))
 
     def chat(self, user: User = ANN, place: Place | None = None) -> Talk:
@@ -135,7 +136,6 @@ class Talk:
 
     def context(self, message_id: int, *, replied: str = "") -> CommandContext:
         bench = self.bench
-        more = {} if bench.now is None else {"now": lambda: bench.now}
         return CommandContext(
             user=self.user,
             place=self.place,
@@ -147,7 +147,7 @@ class Talk:
             bridge=bench.report,
             bot_username=BOT,
             replied_session=replied,
-            **more,
+            now=bench.now,
         )
 
     async def deliver(self) -> None:
@@ -204,8 +204,8 @@ async def idle(session: Any) -> None:
     """Once the session is done with what it was sent."""
 
     async def done() -> bool:
-        row = await session.row()
-        return row.status == "idle" and row.last_seq > 0
+        view, row = await session.view(), await session.row()
+        return row.status == "idle" and any(run.ended_at is not None for run in view.runs)
 
     await eventually(done)
 

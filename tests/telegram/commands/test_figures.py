@@ -84,13 +84,14 @@ async def test_health_says_what_is_wrong(tmp_path: Path) -> None:
         around = it.served.hub.surroundings
         around.status = ClaudeStatus(found=True, version="2.1.325", logged_in=True)  # type: ignore[attr-defined]
         it.report.started_at = 1000.0
-        it.now = 1000.0 + 3 * 3600
+        now = 1000.0 + 3 * 3600
+        it.now = lambda: now
         said = await eve.write("/health")
         assert "✓ Claude Code 2.1.325" in said
         assert "✓ up 3 h, by polling" in said
         assert "✓ everything is sent" in said
         around.status = ClaudeStatus(found=False)  # type: ignore[attr-defined]
-        it.report = replace(it.report, last_error=HOSTILE, last_error_at=it.now - 60, waiting=3, hub_connected=False)
+        it.report = replace(it.report, last_error=HOSTILE, last_error_at=now - 60, waiting=3, hub_connected=False)
         said = await eve.write("/health")
         assert "✗ Claude Code was not found" in said
         assert "✗ cannot reach the hub" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from handrail.telegram.commands.table import TABLE
 from handrail.telegram.model import User
 from handrail.testing import simulated as sim
+from handrail.testing.telegram import Message
 from tests.telegram.bridge.support import World, eventually, said, world
 
 pytestmark = pytest.mark.slow
@@ -29,7 +31,7 @@ async def test_the_menu_and_every_command_without_arguments(tmp_path: Path) -> N
         for command in TABLE:
             if command.name not in quiet:
                 asked = await here.say(f"/{command.name}")
-                await eventually(lambda asked=asked: here.chat.bot_messages[-1].id > asked.id)
+                await eventually(partial(_is_answered, here, asked))
         assert not [call for call in here.telegram.calls if call.status >= 400]
         assert all("Traceback" not in message.text for message in here.chat.bot_messages)
 
@@ -46,9 +48,9 @@ async def test_a_topic_has_a_project_and_a_session_of_its_own(tmp_path: Path) ->
         async with here.bridged():
             for topic, name in ((build, "build"), (web, "web")):
                 await topic.send(f"/project@{bot} {here.served.directory / name}", by=here.ann)
-                await eventually(lambda topic=topic: said(topic, "This topic works in")())
+                await eventually(said(topic, "This topic works in"))
                 await topic.send(f"@{bot} hello {name}", by=here.ann)
-                await eventually(lambda topic=topic, name=name: said(topic, f"You said hello {name}.")())
+                await eventually(said(topic, f"You said hello {name}."))
             rows = await here.rows()
             assert {Path(row.cwd).name for row in rows} == {"build", "web"}
 
@@ -56,14 +58,14 @@ async def test_a_topic_has_a_project_and_a_session_of_its_own(tmp_path: Path) ->
             picker = await eventually(lambda: next((each for each in build.bot_messages if each.buttons), None))
             choice = next(button.text for row in picker.buttons for button in row if "hello web" in button.text)
             await picker.press(choice, by=bob)
-            refused = await eventually(lambda: said(build, "needs the role approver")())
+            refused = await eventually(said(build, "needs the role approver"))
             assert refused.thread == picker.thread
             await picker.press(choice, by=here.ann)
-            await eventually(lambda: said(build, "This chat goes on with hello web")())
+            await eventually(said(build, "This chat goes on with hello web"))
             assert not any(each.buttons for each in build.bot_messages)
             await build.send("/new@other_bot hello", by=here.ann)
             await build.send(f"@{bot} and here", by=here.ann)
-            await eventually(lambda: said(build, "You said and here.")())
+            await eventually(said(build, "You said and here."))
             assert len(await here.rows()) == 2
 
 
@@ -92,6 +94,10 @@ async def test_what_waits_is_sent_when_claude_is_done(tmp_path: Path) -> None:
         assert [button.text for row in waiting.buttons for button in row][:2] == ["Send 1 now", "Take 1 back"]
         await ask.press("Allow", by=here.ann)
         await here.hears("You said then test.")
+
+
+def _is_answered(here: World, asked: Message) -> bool:
+    return here.chat.bot_messages[-1].id > asked.id
 
 
 def _menu(here: World) -> list[dict[str, str]]:

@@ -179,7 +179,7 @@ async def test_what_is_shown_where_is_chosen(tmp_path: Path) -> None:
 )
 def test_plan_mode_goes_before_the_mode(prefs: Prefs, mode: str | None) -> None:
     assert mode_of(prefs) == mode
-    assert wishes(Chat(place=Place(1), prefs=prefs)) == Wishes(mode=mode)  # type: ignore[arg-type]
+    assert wishes(Chat(place=Place(1), prefs=prefs)) == Wishes(mode=mode)
 
 
 async def _left_alone(it: Bench, ann: Talk, session: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from handrail.telegram import projects
 from handrail.telegram.model import Place
-from handrail.telegram.projects import NoProject, Project, project_at, project_of
+from handrail.telegram.projects import NoProject, Project, host_alone, project_at, project_of
 from handrail.telegram.settings import TelegramSettings
 from handrail.telegram.state import BridgeState
 
@@ -111,10 +111,18 @@ def test_a_project_is_written_by_name_or_place(written: str, expected: Project) 
     assert project_at(written, settings) == expected
 
 
+@pytest.mark.parametrize(
+    ("written", "host"), [("box:", "box"), ("box", ""), (":", ""), ("/odd:", ""), ("box:~", ""), ("box:shop", "")]
+)
+def test_a_host_may_be_written_alone(written: str, host: str) -> None:
+    assert host_alone(written) == host
+
+
 def test_what_is_no_project_is_said() -> None:
     settings = TelegramSettings(token="1:T", users=(ANN,), projects={"Web": "/srv/web"})
-    with pytest.raises(NoProject, match="these have names: Web"):
-        project_at("shop", settings)
+    for written in ("shop", "box:shop"):
+        with pytest.raises(NoProject, match="box:/srv/shop on a host; these have names: Web"):
+            project_at(written, settings)
 
 
 async def test_a_chat_without_a_project_has_the_only_one_or_none(tmp_path: Path) -> None:

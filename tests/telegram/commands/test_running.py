@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handrail.protocol.options import Options
 from handrail.telegram.commands.parsing import command_line
 from handrail.telegram.commands.running import named_session
+from handrail.telegram.files.desk import FilesDesk
+from handrail.telegram.incoming import Chat as IncomingChat
+from handrail.telegram.incoming import Document, Message
 from handrail.telegram.model import Place
 from handrail.testing import simulated as sim
 
@@ -112,6 +118,45 @@ async def test_what_waits_is_listed_and_taken_back(tmp_path: Path) -> None:
         assert "go at once" in await ann.press("From now on at once")
         assert "1 waiting message taken back, interrupted" in await ann.write("/cancel")
         assert "Nothing waits." in await ann.write("/queue")
+
+
+@slow
+async def test_however_much_waits_is_listed_with_as_many_buttons_as_telegram_takes(tmp_path: Path) -> None:
+    async with bench(tmp_path, WORKS) as it:
+        ann = it.chat(ANN)
+        await ann.write("/new work")
+        session = await ann.session()
+        await eventually(lambda: _is(session, "running"))
+        for number in range(1, 61):
+            await ann.write(f"/queue message {number}")
+        shown = await ann.write("/queue")
+        assert "1. message 1\n" in shown
+        assert shown.endswith("… and 40 more")
+        assert len(ann.buttons) == 41
+
+
+@slow
+async def test_a_file_goes_where_the_session_works_that_it_is_for(tmp_path: Path) -> None:
+    class Files(FilesDesk):
+        def __init__(self) -> None:
+            self.directories: list[str] = []
+
+        async def content(self, messages: Sequence[Message], text: str, *, cwd: str, host: str = "") -> str:
+            self.directories.append(cwd)
+            return text
+
+    async with bench(tmp_path) as it:
+        ann, files = it.chat(ANN), Files()
+        elsewhere = await it.hub.start(Options(cwd=it.project("bakery")))
+        await elsewhere.send("begin")
+        await idle(elsewhere)
+        document = Message(1, IncomingChat(ANN.id), document=Document("f", file_name="notes.txt"))
+        for line in (f"/continue {elsewhere.id} read this", "/queue and this", "/new and that"):
+            context = replace(ann.context(next(it.message_ids)), files=files, message=document)
+            parsed = command_line(line)
+            assert parsed is not None
+            await it.commands.run(context, parsed)
+        assert files.directories == [it.project("bakery"), it.project("bakery"), it.project()]
 
 
 @slow

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail import HandrailError, Hub, Session
+from handrail.errors import HostAway
 from handrail.telegram.bot import TelegramBot
 from handrail.telegram.commands.context import CommandContext, NotSo
 from handrail.telegram.files.desk import FilesDesk
@@ -165,6 +166,54 @@ async def test_an_outbox_is_sent_back_each_version_once(desk: Desk) -> None:
     assert ("report.csv · 5 bytes", "document", b"a;b;c") in await desk.sent()
     assert len(await desk.sent()) == 3
     assert str(desk.files.outbox_of("abcdefgh-1234")) in desk.files.instructions("abcdefgh-1234")
+
+
+async def test_files_of_a_host_that_is_away_are_to_be_asked_for_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = await (await started(desk)).row()
+    outbox = Path(row.cwd) / desk.files.outbox_of("abcdefgh-1234")
+    outbox.mkdir(parents=True)
+    (outbox / "a.txt").write_text("a")
+
+    async def away(*_: object, **__: object) -> None:
+        raise HostAway("the host box is not connected")
+
+    for method in ("list", "fetch"):
+        with monkeypatch.context() as patched:
+            patched.setattr(type(desk.hub.files), method, away)
+            with pytest.raises(HostAway):
+                await desk.files.send_back(PLACE, row, "abcdefgh-1234")
+    await desk.files.send_back(PLACE, row, "abcdefgh-1234")
+    assert await desk.sent() == [("a.txt · 1 bytes", "document", b"a")]
+
+
+@pytest.mark.slow
+async def test_a_name_that_deceives_is_seen_through(desk: Desk) -> None:
+    row = await (await started(desk)).row()
+    outbox = Path(row.cwd) / desk.files.outbox_of("abcdefgh-1234")
+    outbox.mkdir(parents=True)
+    (outbox / "photo\u202egpj.exe").write_text("xy")
+    (outbox / "two\nlines.txt").touch()
+    await desk.files.send_back(Place(1001), row, "abcdefgh-1234")
+    await desk.outbox.idle()
+    file, empty = desk.chat.bot_messages
+    assert (file.caption, file.file_name) == ("photo<U+202E>gpj.exe · 2 bytes", "photo-gpj.exe")
+    assert empty.text.count("\n") == 0
+
+
+async def test_of_files_that_are_not_in_the_outbox_any_more_nothing_is_remembered(desk: Desk) -> None:
+    row = await (await started(desk)).row()
+    outbox = Path(row.cwd) / desk.files.outbox_of("abcdefgh-1234")
+    outbox.mkdir(parents=True)
+    for name in ("a.txt", "b.txt"):
+        (outbox / name).write_text(name)
+    await desk.files.send_back(PLACE, row, "abcdefgh-1234")
+    (outbox / "a.txt").unlink()
+    await desk.files.send_back(PLACE, row, "abcdefgh-1234")
+    remembered = await desk.state.read(lambda tables: tables.notes("sent:"))
+    assert [key.rpartition(":")[2] for key in remembered] == ["b.txt"]
+    assert len(await desk.sent()) == 2
 
 
 async def test_a_file_of_the_project_is_fetched(desk: Desk) -> None:

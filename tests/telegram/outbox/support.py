@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -119,10 +120,10 @@ class Times:
 
 @asynccontextmanager
 async def running(
-    state: BridgeState, bot: MessageBot, *, pace: Pace = QUICK, clock: Callable[[], float] | None = None
+    state: BridgeState, bot: MessageBot, *, pace: Pace = QUICK, clock: Callable[[], float] = time.monotonic
 ) -> AsyncIterator[Outbox]:
     """An outbox at work."""
-    outbox = Outbox(state, bot, pace=pace, **({"clock": clock} if clock else {}))
+    outbox = Outbox(state, bot, pace=pace, clock=clock)
     task = asyncio.create_task(outbox.run())
     try:
         yield outbox

@@ -22,13 +22,14 @@ from handrail.telegram.bot_errors import (
     TooLong,
     TopicGone,
     Unreachable,
+    error_of,
 )
 from handrail.telegram.model import GONE, Attachment, Button, Content, Place, Priority
 from handrail.telegram.outbox import Outbox
 from handrail.telegram.state import BridgeState
 from handrail.telegram.text.rich import bold
 
-from .support import ANN, BOB, QUICK, TOPIC, MemoryBot, Times, message, running, text, until, want, want_all
+from .support import ANN, BOB, GROUP, QUICK, TOPIC, MemoryBot, Times, message, running, text, until, want, want_all
 
 BUTTONS = ((Button("Allow", token="t"),),)
 
@@ -142,6 +143,45 @@ async def test_a_message_that_was_deleted_comes_again_if_it_has_buttons(state: B
     assert bot.texts() == ["Allow it?"]
 
 
+async def test_where_no_files_may_be_sent_the_words_come_and_so_does_everything_else(
+    state: BridgeState, bot: MemoryBot
+) -> None:
+    def refuse(method: str, place: Place, content: Content) -> BotError | None:
+        words = "Bad Request: not enough rights to send documents to the chat"
+        return error_of(400, words, {}) if content.attachment is not None else None
+
+    bot.refuse = refuse
+    async with running(state, bot) as outbox:
+        file = text("report.pdf · 3 kB", attachment=Attachment("report.pdf", b"%PDF"))
+        await want_all(state, (message("f", file, GROUP), message("m", text("Allow?", buttons=BUTTONS), GROUP)))
+        await outbox.idle()
+        assert await state.read(lambda tables: tables.resting()) == {}
+    assert bot.texts(GROUP) == ["report.pdf · 3 kB\n▲ Telegram does not take this file here.", "Allow?"]
+    assert bot.methods() == ["send"] * 3
+
+
+async def test_a_file_that_telegram_never_takes_is_said_to_be_missing(state: BridgeState, bot: MemoryBot) -> None:
+    def refuse(method: str, place: Place, content: Content) -> BotError | None:
+        return TooLong("Request Entity Too Large") if content.attachment is not None else None
+
+    bot.refuse = refuse
+    async with running(state, bot) as outbox:
+        await state.write(want("f", Content(attachment=Attachment("film.mp4", b"x"))))
+        await outbox.idle()
+    assert bot.texts() == ["film.mp4\n▲ Telegram does not take this file here."]
+
+
+async def test_what_is_too_long_because_of_its_buttons_is_said_without_them(state: BridgeState, bot: MemoryBot) -> None:
+    def refuse(method: str, place: Place, content: Content) -> BotError | None:
+        return TooLong("Bad Request: REPLY_MARKUP_TOO_LONG") if content.buttons else None
+
+    bot.refuse = refuse
+    async with running(state, bot) as outbox:
+        await state.write(want("m", text("Which one?", buttons=BUTTONS)))
+        await outbox.idle()
+    assert bot.texts() == ["Which one?"]
+
+
 async def test_a_message_that_was_deleted_stays_so_if_it_only_tells(state: BridgeState, bot: MemoryBot) -> None:
     async with running(state, bot) as outbox:
         await state.write(want("p", "10 %"))
@@ -151,6 +191,7 @@ async def test_a_message_that_was_deleted_stays_so_if_it_only_tells(state: Bridg
             await state.write(want("p", words))
             await outbox.idle()
         assert bot.methods() == ["send", "edit"]
+        assert await state.read(lambda tables: tables.problems()) == []  # nobody need look into that
         for content in (text("Allow?", buttons=BUTTONS), text("Allowed")):
             await state.write(want("p", content))
             await outbox.idle()
@@ -325,7 +366,7 @@ async def test_any_of_these_in_any_order_ends_with_what_is_wanted(state: BridgeS
                 ),
             )
             await outbox.idle()
-    for n in range(20):
-        sent = await state.read(lambda t, n=n: t.sent(str(n)))
+    known = await state.read(lambda t: [t.sent(str(n)) for n in range(20)])
+    for n, sent in enumerate(known):
         assert sent is not None
         assert bot.messages[sent.place.chat, sent.message_id].text.text == f"{n}: 3"

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -239,6 +240,10 @@ async def killed_when(condition: Callable[[], bool], server: TelegramServer, pat
         await process.wait()
 
 
+def has_messages(chat: Chat, number: int) -> bool:
+    return len(chat.bot_messages) >= number
+
+
 @pytest.mark.slow
 async def test_killed_again_and_again_everything_is_shown_in_the_end(tmp_path: Path) -> None:
     path, count = database(tmp_path), 60
@@ -247,13 +252,13 @@ async def test_killed_again_and_again_everything_is_shown_in_the_end(tmp_path: P
         async with BridgeState(path) as state:
             await want_all(state, (message(str(n), f"m{n}") for n in range(count)))
         for share in (1, 2, 3):
-            await killed_when(lambda share=share: len(chat.bot_messages) >= share * count // 4, server, path)
+            await killed_when(partial(has_messages, chat, share * count // 4), server, path)
         async with BridgeState(path) as state, writing(state, server) as outbox:
             await want_all(state, (message(str(n), f"m{n}, changed") for n in range(0, count, 2)))
             await outbox.idle()
 
             wanted = [f"m{n}" if n % 2 else f"m{n}, changed" for n in range(count)]
-            known = [await state.read(lambda t, n=n: t.sent(str(n))) for n in range(count)]
+            known = await state.read(lambda t: [t.sent(str(n)) for n in range(count)])
         shown = {one.id: one.text for one in chat.bot_messages}
         assert [shown[one.message_id] for one in known if one] == wanted
         numbers = [one.message_id for one in known if one]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from handrail.telegram.bot_errors import Refused
-from handrail.telegram.model import GONE, Attachment, Button, Priority
+from handrail.telegram.model import GONE, Attachment, Button, Content, Place, Priority
 from handrail.telegram.state import BridgeState
 from handrail.telegram.text.rich import plain
 
@@ -156,3 +156,21 @@ async def test_what_is_under_way_ends_before_the_outbox_does(state: BridgeState,
         await until(lambda: bot.calls != [])
         asyncio.get_running_loop().call_later(0.05, bot.gate.set)
     assert await state.read(lambda t: t.waiting()) == 0
+
+
+async def test_calls_that_take_long_leave_room_for_what_needs_a_person(state: BridgeState) -> None:
+    class SlowBot(MemoryBot):
+        async def _call(self, method: str, place: Place, content: Content) -> None:
+            await super()._call(method, place, content)
+            if content.text.text == "slow":
+                await asyncio.Event().wait()
+
+    bot, others = SlowBot(), [Place(2000 + number) for number in range(60)]
+    async with running(state, bot):
+        for priority in (Priority.PROGRESS, Priority.ANSWER, Priority.REPLY):
+            await want_all(
+                state, (message(f"{priority}:{place}", "slow", place, priority=priority) for place in others)
+            )
+        await until(lambda: len(bot.calls) >= 12)
+        await state.write(want("ask", "Allow?", BOB, priority=Priority.ASK))
+        await until(lambda: bot.texts(BOB) == ["Allow?"])

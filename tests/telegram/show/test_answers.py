@@ -41,6 +41,11 @@ def test_what_is_told_beside_it() -> None:
     )
 
 
+def test_in_which_mode_a_plan_was_carried_out_is_told_beside_that_there_was_one() -> None:
+    (part,) = answered("ok", Story(mode="bypassPermissions"), planmode="on", resume=False)
+    assert "🏷 opus-9 · plan first · Bypass · $0.42" in part.text
+
+
 def test_the_files_that_were_changed() -> None:
     story = Story()
     for number in range(10):

@@ -25,6 +25,13 @@ def test_a_run_that_has_just_begun() -> None:
     assert shown(Story(), title="shop").startswith("shop\n▸ waiting")
 
 
+def test_a_host_of_which_nothing_is_heard() -> None:
+    story = Story()
+    story.calls("1", "Bash", "make", "command")
+    last = "⚠ box is not connected: this is the last that was heard. What runs there goes on."
+    assert shown(story, away="box") == f"{shown(story)}\n\n{last}"
+
+
 def test_what_was_done_and_what_runs() -> None:
     story = Story()
     story.calls("1", "Edit", f"{CWD}/app.py", "file_change")

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.telegram.show.amounts import cost, duration, elapsed, moment, waiting_time
 from handrail.telegram.show.footer import model_words
-from handrail.telegram.show.mode_words import MODES, PLANMODES, mode_hint, mode_words, planmode_hint, planmode_words
+from handrail.telegram.show.mode_words import MODES, PLANMODES, mode_hint, mode_words, planmode_words
 
 NOON = time.mktime((2026, 5, 4, 12, 0, 0, 0, 0, -1))
 
@@ -49,7 +49,6 @@ def test_the_plan_mode_auto_is_not_taken_for_the_clis_own() -> None:
     assert PLANMODES["auto"] == "plan first, then go on by itself (not the CLI's own mode auto)"
     assert "auto" not in planmode_words("auto").lower()
     assert planmode_words("off") == ""
-    assert planmode_hint("on") == PLANMODES["on"]
 
 
 def test_models() -> None:

@@ -108,7 +108,9 @@ def test_what_is_no_database_is_said_and_left_alone(path: Path, content: bytes) 
 def test_damage_is_said_and_left_alone(path: Path) -> None:
     asyncio.run(made(path))
     with closing(sqlite3.connect(path)) as connection:
-        connection.executemany("INSERT INTO notes VALUES (?, ?)", [(str(n), "value" * 200) for n in range(200)])
+        connection.executemany(
+            "INSERT INTO notes (key, value) VALUES (?, ?)", [(str(n), "value" * 200) for n in range(200)]
+        )
         connection.commit()
     content = bytearray(path.read_bytes())
     content[len(content) // 2 : len(content) // 2 + 20_000] = b"\xff" * 20_000

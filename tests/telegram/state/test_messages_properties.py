@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from handrail.telegram.model import GONE, Attachment, Button, Content, Place, Priority, WantedMessage
 from handrail.telegram.state import Delivery, Tables
-from handrail.telegram.state.schema import create_tables
+from handrail.telegram.state.schema import MIGRATIONS
 from handrail.telegram.text.rich import plain
 
 KEYS = ("a", "b")
@@ -30,7 +30,8 @@ class Chat(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.connection = sqlite3.connect(":memory:")
-        create_tables(self.connection)
+        for migration in MIGRATIONS:
+            migration(self.connection)
         self.tables = Tables(self.connection, 0.0)
         self.wanted: dict[str, Content] = {}
         self.chat: dict[int, Content] = {}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from msgspec.structs import replace
 
 from handrail.telegram.model import Place, Press
-from handrail.telegram.state import BridgeState, Chat, Follow, Prefs
+from handrail.telegram.state import BridgeState, Chat, Follow, Prefs, Tables
 
 from .conftest import Clock
 
@@ -44,7 +46,11 @@ async def test_follows_move_forward_only(state: BridgeState) -> None:
 
 
 async def test_follows_are_found_by_session_and_by_place(state: BridgeState) -> None:
-    await state.write(lambda t: [t.follow(p, s, "asks", 0) for p in (ANN, TOPIC) for s in ("s1", "s2")])
+    def follow(tables: Tables) -> None:
+        for place, session_id in product((ANN, TOPIC), ("s1", "s2")):
+            tables.follow(place, session_id, "asks", 0)
+
+    await state.write(follow)
     await state.write(lambda t: t.unfollow(TOPIC, "s2"))
 
     async def found(session: str | None, place: Place | None) -> list[tuple[str, Place]]:
@@ -111,7 +117,11 @@ async def test_drafts_of_answers(state: BridgeState) -> None:
 
 
 async def test_notes(state: BridgeState) -> None:
-    await state.write(lambda t: [t.note(key, key.upper()) for key in ("queue:2", "queue:1", "other", "queue%")])
+    def note(tables: Tables) -> None:
+        for key in ("queue:2", "queue:1", "other", "queue%"):
+            tables.note(key, key.upper())
+
+    await state.write(note)
     assert await state.read(lambda t: t.notes("queue:")) == {"queue:1": "QUEUE:1", "queue:2": "QUEUE:2"}
     await state.write(lambda t: t.note("queue:1", None))
     assert await state.read(lambda t: t.noted("queue:1")) is None
@@ -119,8 +129,8 @@ async def test_notes(state: BridgeState) -> None:
 
 
 async def test_what_fails_changes_nothing(state: BridgeState) -> None:
-    def half(t: object) -> None:
-        t.note("half", "done")  # type: ignore[attr-defined]
+    def half(tables: Tables) -> None:
+        tables.note("half", "done")
         raise LookupError("the other half")
 
     with pytest.raises(LookupError):

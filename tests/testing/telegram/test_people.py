@@ -41,6 +41,21 @@ async def test_in_groups_a_bot_hears_what_is_meant_for_it() -> None:
         assert (await heard(bot))[-1]["chat"]["id"] == admin.id
 
 
+async def test_a_command_without_a_name_is_heard_by_the_bot_that_wrote_last() -> None:
+    async with raw_bot() as (bot, ann, _):
+        other = bot.server.other_bot(id=99, first_name="Other", username="other_bot")
+        group = bot.server.group(id=-1001, title="Team", members=[ann, other])
+        await group.send("/one", by=ann)
+        await bot.say(group, "I am here.")
+        await group.send("/two", by=ann)
+        theirs = await group.send("So am I.", by=other)
+        await group.send("/three", by=ann)
+        await group.send("/four@handrail_test_bot", by=ann)
+        await group.send("/five@handrail_test_bot", by=other)
+        assert [message["text"] for message in await heard(bot)] == ["/two", "/four@handrail_test_bot"]
+        assert theirs.as_json()["from"]["is_bot"] is True
+
+
 async def test_a_bot_without_privacy_hears_everything() -> None:
     async with raw_bot(reads_all_groups=True) as (bot, ann, _):
         group = bot.server.group(id=-1001, title="Team", members=[ann])
@@ -164,3 +179,49 @@ async def test_waiting_says_what_is_there_instead() -> None:
             await chat.wait_for_text("goodbye", timeout=0.01)
         with pytest.raises(TimeoutError, match="sendMessage 200"):
             await bot.server.wait(lambda server: server.counts_429, timeout=0.01)
+
+
+async def test_a_selective_prompt_asks_only_whom_it_names_or_answers() -> None:
+    async with raw_bot() as (bot, ann, _):
+        group = bot.server.group(id=-1001, title="Team", members=[ann])
+        bea = bot.server.user(id=1002, first_name="Bea", username="bea")
+        theirs = await group.send("hello", by=ann)
+        own = await bot.say(group, "hello")
+        selective = {"force_reply": True, "selective": True}
+
+        async def asked(text: str, **how: Any) -> list[str]:
+            await bot.say(group, text, **how)
+            return [person.name for person in (ann, bea) if group.messages[-1].asks_reply_of(person)]
+
+        assert await asked("all", reply_markup={"force_reply": True}) == ["Ann", "Bea"]
+        assert await asked("nobody", reply_markup=selective) == []
+        assert await asked("own", reply_markup=selective, reply_parameters={"message_id": own["message_id"]}) == []
+        assert await asked("ann", reply_markup=selective, reply_parameters={"message_id": theirs.id}) == ["Ann"]
+        assert await asked("@bea why?", reply_markup=selective) == ["Bea"]
+        named = {"type": "text_mention", "offset": 0, "length": 3, "user": {"id": ann.id}}
+        assert await asked("Ann, why?", reply_markup=selective, entities=[named]) == ["Ann"]
+        assert await asked("no prompt") == []
+
+
+async def test_a_group_that_becomes_a_supergroup_has_another_id() -> None:
+    async with raw_bot() as (bot, ann, _):
+        group = bot.server.group(id=-4001, title="Team", members=[ann])
+        new = group.upgrade(-1004001)
+        left, come = await bot.call("getUpdates")
+        assert (left["message"]["chat"]["id"], left["message"]["migrate_to_chat_id"]) == (-4001, -1004001)
+        assert (come["message"]["chat"]["id"], come["message"]["migrate_from_chat_id"]) == (-1004001, -4001)
+        assert await bot.refusal("sendMessage", chat_id=group.id, text="hello") == (
+            "Bad Request: group chat was upgraded to a supergroup chat"
+        )
+        await bot.say(new, "hello")
+        assert [message.text for message in new.bot_messages] == ["hello"]
+
+
+async def test_a_message_that_says_what_somebody_did_is_heard_by_the_bot() -> None:
+    async with raw_bot() as (bot, ann, chat):
+        await bot.say(chat, "hello")
+        await chat.pin(chat.messages[0])
+        assert chat.messages[0].is_pinned
+        [update] = await bot.call("getUpdates")
+        assert update["message"]["from"]["id"] == ann.id
+        assert update["message"]["pinned_message"]["text"] == "hello"

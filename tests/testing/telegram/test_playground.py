@@ -15,9 +15,9 @@ from .scene import fill
 from .support import RawBot, png, raw_bot
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import Page, ViewportSize
 
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 async def shown(bot: RawBot) -> dict[str, Any]:

@@ -113,6 +113,10 @@ async def test_edits_and_deletions() -> None:
         assert await bot.refusal("editMessageText", **edit, text="x", reply_markup={"force_reply": True}) == (
             "Bad Request: inline keyboard expected"
         )
+        prompt = await bot.say(chat, "Why?", reply_markup={"force_reply": True})
+        assert await bot.refusal("editMessageText", chat_id=chat.id, message_id=prompt["message_id"], text="x") == (
+            "Bad Request: message can't be edited"
+        )
         assert await bot.refusal("deleteMessage", chat_id=chat.id, message_id=77) == (
             "Bad Request: message to delete not found"
         )

@@ -131,12 +131,11 @@ class TelegramService:
             bot = await stack.enter_async_context(TelegramBot(settings.token, api_url=settings.api_url))
             me = await bot.me()
             with bridge_lease(self.places, me.id):
-                pass  # who holds it is asked before it is said that the bot is ours
+                pass  # who holds it is asked before its database is opened
             hub = await stack.enter_async_context(self.open_hub())
             await _check_acting(hub)
             state = await stack.enter_async_context(BridgeState(bridge_database(self.places, me.id)))
-            bridge = Bridge(hub, bot, state, settings)
-            self._announce(me, settings)
+            bridge = Bridge(hub, bot, state, settings, on_ready=lambda current: self._announce(me, current))
             await both(bridge.run(), self._keep_up(bridge, settings))
 
     def _announce(self, me: BotUser, settings: TelegramSettings) -> None:

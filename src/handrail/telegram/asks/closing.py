@@ -21,7 +21,8 @@ def verdict(item: AskItem) -> str:
     if item.outcome is None:
         return ""
     by, surface = in_short(item.by, LONGEST_NAME), in_short(item.surface, LONGEST_NAME)
-    return NOBODY.get(item.outcome) or decided(item.outcome, item.answer or {}, by, surface)
+    granted = bool(item.granted_by)
+    return NOBODY.get(item.outcome) or decided(item.outcome, item.answer or {}, by, surface, granted=granted)
 
 
 def sign(item: AskItem) -> str:

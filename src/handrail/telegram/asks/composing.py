@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from handrail.rendering.amounts import count, size
 from handrail.telegram.asks.deck import Deck
-from handrail.telegram.asks.fitting import folded, has_room_for, paragraphs, shared_out, with_few_entities
+from handrail.telegram.asks.fitting import folded, paragraphs, shared_out, with_few_entities
 from handrail.telegram.asks.words import in_short
 from handrail.telegram.model import Attachment, Content
 from handrail.telegram.text.rich import EMPTY, RichText, bold, italic, plain
-from handrail.telegram.text.splitting import split
+from handrail.telegram.text.splitting import fits, split
 
 __all__ = ["Composed", "Draught", "composed"]
 
@@ -57,7 +57,7 @@ class Composed:
 def composed(draught: Draught, deck: Deck) -> Composed:
     """The messages. The deck must hold its buttons already: what does not fit on them is listed."""
     text = paragraphs([draught.head, *draught.what, draught.around, deck.listed, _notes(draught)])
-    if has_room_for(text):
+    if fits(text):
         return Composed(text)
     return _in_parts(draught, deck) or _with_file(draught, deck)
 
@@ -75,7 +75,7 @@ def _in_parts(draught: Draught, deck: Deck) -> Composed | None:
     above = "message" if len(parts) == 1 else f"{len(parts)} messages"
     pointer = bold(f"What exactly: in the {above} above.")
     text = paragraphs([draught.head, pointer, draught.around, deck.listed, _notes(draught)])
-    if len(parts) > MOST_PARTS or not has_room_for(text):
+    if len(parts) > MOST_PARTS or not fits(text):
         return None
     return Composed(text, [_part(draught, part, number, len(parts)) for number, part in enumerate(parts, start=1)])
 

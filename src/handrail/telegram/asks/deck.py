@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -20,10 +20,22 @@ LONGEST_LABEL = 64
 TWO_LINES = 48
 """About what a phone shows on two lines of a button."""
 MOST_BUTTONS = 100
-"""Telegram takes no more under one message."""
+MOST_BYTES = 9_000
+"""Telegram takes no more under one message: of bytes about 10,000, with all that is said of the buttons."""
+BYTES_BESIDE = 60
+"""What a button takes besides its words and its token."""
 
 Mint: TypeAlias = Callable[[Press], str]
 """Gives the token that stands for a press."""
+
+
+class _Row(NamedTuple):
+    buttons: tuple[Button, ...]
+    is_one_of_many: bool
+
+    @property
+    def size(self) -> int:
+        return sum(len(button.text.encode()) + len(button.token) + BYTES_BESIDE for button in self.buttons)
 
 
 class Deck:
@@ -38,17 +50,25 @@ class Deck:
         self._press = Press(
             action="", place=place, key=key, session_id=session_id, ask_id=ask_id, digest=digest, data={}
         )
-        self._rows: list[tuple[Button, ...]] = []
+        self._rows: list[_Row] = []
         self._cut: list[str] = []
 
-    def row(self, *buttons: Button) -> None:
-        """Put buttons next to each other; more than Telegram takes are left out."""
-        if sum(map(len, self._rows)) + len(buttons) <= MOST_BUTTONS:
-            self._rows.append(buttons)
+    def row(self, *buttons: Button, is_one_of_many: bool = False) -> None:
+        """Put buttons next to each other. Of `many`, those are left out that are more than Telegram takes."""
+        if buttons:
+            self._rows.append(_Row(buttons, is_one_of_many))
 
     @property
     def keyboard(self) -> Keyboard:
-        return tuple(row for row in self._rows if row)
+        needed = [row for row in self._rows if not row.is_one_of_many]
+        buttons, size = sum(len(row.buttons) for row in needed), sum(row.size for row in needed)
+        shown: list[tuple[Button, ...]] = []
+        for row in self._rows:
+            if row.is_one_of_many:
+                buttons, size = buttons + len(row.buttons), size + row.size
+            if not row.is_one_of_many or (buttons <= MOST_BUTTONS and size <= MOST_BYTES):
+                shown.append(row.buttons)
+        return tuple(shown)
 
     @property
     def listed(self) -> RichText:

@@ -7,9 +7,10 @@ refused, the person is told why, and the message is brought to what is true.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import msgspec
 
@@ -34,6 +35,7 @@ from handrail.telegram.asks.wanting import (
     digest_key,
     draft_key,
     known_of,
+    note_digest,
     place_in,
     places_of,
     want_ask,
@@ -44,7 +46,10 @@ from handrail.telegram.model import GONE, Content, Place, Press, Role, SentMessa
 from handrail.telegram.state import BridgeState, Tables
 from handrail.telegram.text.rich import plain
 
-__all__ = ["AskDesk", "AskedIn", "Toast", "item_of"]
+__all__ = ["AskDesk", "AskedIn", "ReadFile", "Toast", "item_of"]
+
+
+ReadFile: TypeAlias = Callable[[], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,7 @@ class AskDesk:
             if press.action == "ask:decide":
                 await self._decide(target, decode_answer(press.data.get("answer")), user, hub)
             elif press.action == "ask:prompt":
-                await self._prompt(press)
+                await self._prompt(press, user)
             elif press.action == "ask:show":
                 await self._show_all(press)
             elif press.action == "ask:step":
@@ -130,13 +135,13 @@ class AskDesk:
         except HandrailError as error:
             await self._say(target, refusal(error))
 
-    async def _prompt(self, press: Press) -> None:
+    async def _prompt(self, press: Press, user: User) -> None:
         """Ask for words. The message belongs to this digest: what is replied to it answers nothing else."""
         asked = await self._asked_as_shown(press)
         if asked is None:
             return
         purpose = str(press.data.get("purpose"))
-        content = prompt(asked, purpose)
+        content = prompt(asked, purpose, of=None if press.place.is_private else user)
         name = f"prompt:{press.digest[:12]}:{purpose}"
         await self._state.write(lambda tables: self._want_beside(tables, press, name, content, purpose))
 
@@ -155,7 +160,7 @@ class AskDesk:
         placed = msgspec.structs.replace(content, reply_to=own.message_id)
         key = want_beside(tables, known.about, press.ask_id, press.place, name, placed, purpose=purpose)
         if purpose:
-            tables.note(digest_key(key), press.digest)
+            note_digest(tables, key, press.digest)
 
     async def _step(self, press: Press) -> None:
         if press.data.get("do") == "dismiss":
@@ -189,12 +194,18 @@ class AskDesk:
 
     # ------------------------------------------------------------ replies
 
-    async def replied(self, message: SentMessage, text: str, user: User, hub: Hub, *, message_id: int) -> bool:
-        """Take a reply to a message of an ask. False: it answers nothing, so it may be meant for the session."""
+    async def replied(
+        self, message: SentMessage, text: str, user: User, hub: Hub, *, message_id: int, file: ReadFile | None = None
+    ) -> bool:
+        """Take a reply to a message of an ask. False: it answers nothing, so it may be meant for the session.
+
+        `file` reads the text of what was sent with it. Raises `NotUnderstood`.
+        """
         place = place_in(message.key, message.session_id, message.ask_id) or message.place
         known, digest, step = await self._state.read(lambda tables: _shown_by(tables, message, place))
         is_prompt = ":prompt:" in message.key or ":edited:" in message.key
-        if known is None or not message.purpose or not text.strip() or (known.is_over and not is_prompt):
+        is_empty = not text.strip() and file is None
+        if known is None or not message.purpose or is_empty or (known.is_over and not is_prompt):
             return False
         target = _Target(
             message.session_id,
@@ -212,11 +223,15 @@ class AskDesk:
         elif known.is_over:
             await self._say(target, f"{sentence(known.words)} Your answer was not taken.")
         else:
-            await self._take_reply(target, message.purpose, text, user, hub)
+            await self._take_reply(target, message.purpose, text, file, user, hub)
         return True
 
-    async def _take_reply(self, target: _Target, purpose: str, text: str, user: User, hub: Hub) -> None:
+    async def _take_reply(
+        self, target: _Target, purpose: str, text: str, file: ReadFile | None, user: User, hub: Hub
+    ) -> None:
         try:
+            if file is not None:
+                text = _with_file(purpose, text, await file())
             if purpose in EDITS or purpose in ("answer", "field"):
                 await self._take_part(target, purpose, text, user, hub)
             else:
@@ -286,6 +301,11 @@ class AskDesk:
         await self._state.write(lambda tables: _want_said(tables, target, words))
 
 
+def _with_file(purpose: str, caption: str, text: str) -> str:
+    """What was answered with a file. What takes the place of something is in the file alone, whatever stands below."""
+    return text if purpose in EDITS or not caption.strip() else f"{caption.strip()}\n\n{text}"
+
+
 def _moved(asked: Asked, before: Draft, press: Press) -> Draft:
     do, number = str(press.data.get("do")), press.data.get("number")
     position = number if isinstance(number, int) else 0
@@ -323,12 +343,20 @@ def _whole_answer(asked: Asked, text: str) -> Answers | None:
 def _shown_by(tables: Tables, message: SentMessage, place: Place) -> tuple[Known | None, str, int | None]:
     """What is known of the ask of a message; and of what that message showed the digest, and the step, if there was."""
     known = known_of(tables, message.session_id, message.ask_id, place)
-    buttons = (button for row in message.content.buttons for button in row)
-    presses = [press for button in buttons if (press := tables.press(button.token)) is not None]
+    presses = _presses_of(tables, message)
     step = next((press.data.get("at") for press in presses if press.action == "ask:step"), None)
+    if not presses:  # a part of what is asked, or the file with all of it, belongs to the message with the buttons
+        own = tables.sent(key_of(message.session_id, message.ask_id, place))
+        presses = _presses_of(tables, own) if own is not None else []
     on_buttons = presses[0].digest if presses else ""
     digest = tables.noted(digest_key(message.key)) or on_buttons or (known.digest if known is not None else "")
     return known, digest, step
+
+
+def _presses_of(tables: Tables, message: SentMessage) -> list[Press]:
+    """What the buttons stand for that a message shows."""
+    buttons = (button for row in message.content.buttons for button in row)
+    return [press for button in buttons if (press := tables.press(button.token)) is not None]
 
 
 def _dismiss(tables: Tables, key: str) -> None:
@@ -348,7 +376,7 @@ def _want_edited(tables: Tables, asked: Asked, target: _Target, purpose: str, te
     for end, content in edited_content(asked, known.about, target.place, key, purpose, text, tables.mint):
         placed = msgspec.structs.replace(content, reply_to=target.reply_to)
         each = want_beside(tables, known.about, target.ask_id, target.place, f"{name}{end}", placed, purpose=purpose)
-        tables.note(digest_key(each), target.digest)
+        note_digest(tables, each, target.digest)
 
 
 def _want_said(tables: Tables, target: _Target, words: str) -> None:

@@ -8,29 +8,15 @@ import msgspec
 
 from handrail.rendering.amounts import count
 from handrail.telegram.text.rich import Entity, RichText, italic, plain, utf16_length
+from handrail.telegram.text.splitting import MOST_ENTITIES
 from handrail.telegram.text.units import Units
 
-__all__ = [
-    "LIMIT",
-    "MOST_ENTITIES",
-    "folded",
-    "has_room_for",
-    "paragraphs",
-    "shared_out",
-    "with_few_entities",
-]
+__all__ = ["folded", "paragraphs", "shared_out", "stacked", "with_few_entities"]
 
-LIMIT = 4096
-MOST_ENTITIES = 100
 LEAST_ROOM = 160
 """Below that, a shortened text would say nothing but that it is shortened."""
 NEAR = 5
 """A text is cut at the end of a line if that loses less than a fifth of it."""
-
-
-def has_room_for(rich: RichText, limit: int = LIMIT) -> bool:
-    """Whether one message can hold this."""
-    return rich.length <= limit and len(rich.entities) <= MOST_ENTITIES
 
 
 def paragraphs(blocks: Iterable[RichText]) -> RichText:

@@ -77,7 +77,7 @@ def offer_field(asked: Asked, ask: Ask, fields: Sequence[Field], filling: Fillin
 def _offer_values(field: Field, filling: Filling, deck: Deck) -> None:
     taken = picked(filling, field)
     for position, (_, shown) in enumerate(field.choices[:MOST_CHOICES]):
-        deck.row(_choice_button(field, position, line(shown), position in taken, deck))
+        deck.row(_choice_button(field, position, line(shown), position in taken, deck), is_one_of_many=True)
     if field.kind == "boolean" and not field.choices:
         deck.row(deck.step("Yes", "yes"), deck.step("No", "no"))
     if field.several and field.choices and taken:
@@ -102,4 +102,4 @@ def _offer_review(asked: Asked, ask: Ask, fields: Sequence[Field], filling: Fill
     if not problem(ask, filling):
         deck.row(deck.decide("Send", filled_in(filling), style="primary", resume=asked.resumes))
     for position, field in enumerate(fields[:MOST_CHOICES]):
-        deck.row(deck.step(f"Change: {in_short(field.title, 40)}", "go", position))
+        deck.row(deck.step(f"Change: {in_short(field.title, 40)}", "go", position), is_one_of_many=True)

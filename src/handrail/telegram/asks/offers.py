@@ -60,7 +60,7 @@ def _permission(asked: Asked, deck: Deck, role: Role) -> Offer:
         always = Allow(updated_permissions=(suggestion,))
         reach = describe_reach(suggestion)
         short = f"Always · {reach}" if reach else ""
-        deck.row(deck.decide(f"Always: {describe_suggestion(suggestion)}", always, short=short))
+        deck.row(deck.decide(f"Always: {describe_suggestion(suggestion)}", always, short=short), is_one_of_many=True)
     edit = [deck.prompt("Edit…", "input")] if is_owner and asked.ask is not None and asked.ask.input else []
     deck.row(deck.prompt("Deny with a reason…", "deny"), *edit)
     deck.row(deck.decide("Deny and stop", Deny(STOPPED, interrupt=True)), deck.show("Show all"))

@@ -103,7 +103,7 @@ def _offer_leaves(prompts: Sequence[AllowedPrompt], draft: PlanDraft, deck: Deck
         if prompt.rules and is_at_least(role, "owner"):
             is_given = position in draft.leaves
             words = f"{'☑' if is_given else '☐'} allow too: {', '.join(prompt.rules)}"
-            deck.row(deck.step(words, "unleave" if is_given else "leave", position))
+            deck.row(deck.step(words, "unleave" if is_given else "leave", position), is_one_of_many=True)
 
 
 def _choice_button(asked: Asked, choice: PlanChoice, draft: PlanDraft, deck: Deck) -> Button:

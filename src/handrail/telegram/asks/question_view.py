@@ -92,9 +92,9 @@ def _offer_options(asked: Asked, questions: Sequence[Question], steps: Steps, de
         name = line(option.label)
         if goes_straight(questions) and option.label.strip():
             answer = Answers({question.text: option.label})
-            deck.row(deck.decide(name, answer, resume=asked.resumes))
+            deck.row(deck.decide(name, answer, resume=asked.resumes), is_one_of_many=True)
         else:
-            deck.row(_option_button(question, steps, position, name, deck))
+            deck.row(_option_button(question, steps, position, name, deck), is_one_of_many=True)
 
 
 def _option_button(question: Question, steps: Steps, position: int, name: str, deck: Deck) -> Button:
@@ -120,7 +120,7 @@ def _offer_review(asked: Asked, questions: Sequence[Question], steps: Steps, dec
         deck.row(deck.decide("Send", answers, style="primary", resume=asked.resumes))
     for position, question in enumerate(questions[:MOST_OPTIONS]):
         name = in_short(question.header or question.text, 40)
-        deck.row(deck.step(f"Change: {name}", "go", position))
+        deck.row(deck.step(f"Change: {name}", "go", position), is_one_of_many=True)
     deck.row(deck.step("Back", "back"), _skip_all(asked, deck))
     return Offer()
 

@@ -74,6 +74,7 @@ def item_of(row: AskRow) -> AskItem:
         by=row.decided_by,
         surface=row.surface,
         ended_at=row.closed_at or row.decided_at,
+        granted_by=row.granted_by,
     )
 
 

@@ -8,6 +8,7 @@ from handrail.errors import (
     DecisionRefused,
     HandrailError,
     HostAway,
+    OutcomeUnknown,
     StaleDigest,
     UnfitAnswer,
 )
@@ -32,10 +33,10 @@ def refusal(error: HandrailError) -> str:
             return f"{CHANGED} {NOT_TAKEN}."
         case UnfitAnswer():
             return f"{NOT_TAKEN}, and the ask waits: {ended(said)}"
+        case HubUnreachable() | OutcomeUnknown():  # it may have been taken, and only the word of that was lost
+            return f"Your answer may not have been taken: {ended(said)} If the ask waits when it is back, answer again."
         case HostAway():
             return f"{NOT_TAKEN}, and the ask waits: {ended(said)} Answer again when it is back."
-        case HubUnreachable():  # it may have been taken, and only the hub's word of that was lost
-            return f"Your answer may not have been taken: {ended(said)} If the ask waits when it is back, answer again."
         case DecisionRefused():
             return f"{NOT_TAKEN}: {ended(said)}"
     return f"{NOT_TAKEN}; it could not be sent: {ended(said)}"

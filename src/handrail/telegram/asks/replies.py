@@ -7,17 +7,19 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from handrail.policy.answers.plan import RejectPlan, RevisePlan
 from handrail.policy.answers.plan_choices import plan_choices
 from handrail.protocol.asks import Allow, Answers, Ask, Deny, DialogResult
 from handrail.sessions.asks import AnyAnswer
-from handrail.telegram.asks.fitting import folded, paragraphs
+from handrail.telegram.asks.fitting import paragraphs
 from handrail.telegram.asks.not_understood import NotUnderstood
 from handrail.telegram.asks.offers import denied_because
 from handrail.telegram.asks.reading import Asked
 from handrail.telegram.asks.words import exact
-from handrail.telegram.model import Content
-from handrail.telegram.text.rich import RichText, plain, pre
+from handrail.telegram.model import Attachment, Content, User
+from handrail.telegram.text.rich import mention, plain, pre
 
 __all__ = ["EDITS", "edited_input", "edited_plan", "prompt", "simple_answer", "usual_field"]
 
@@ -26,41 +28,53 @@ EDITS = ("input", "plan")
 USUAL = ("command", "content", "new_string", "url")
 """What people mostly want to change of a call."""
 LONGEST_COPY = 3000
+AS_A_FILE = "as a text file (.md or .txt) if it is long"
 
 _PROMPTS: Mapping[str, tuple[str, str]] = {
     "deny": ("Tell Claude why, and what to do instead: reply to this message.", "Why not?"),
     "reject": ("Tell Claude why the plan is rejected: reply to this message.", "Why not?"),
     "revise": ("What should change? Reply to this message.", "What should change?"),
-    "plan": ("Reply with the whole plan as you want it. You see it once more before it counts.", "The plan"),
+    "plan": (f"Reply with the whole plan as you want it, {AS_A_FILE}. You see it once more before it counts.", "Plan"),
     "response": ("Your reply, in place of answers: reply to this message.", "Your reply"),
     "result": ('The reply, as JSON: "yes", 3, {"choice": 1}. Reply to this message.', "JSON"),
     "limit": ("The new limit, in dollars: reply to this message.", "Dollars"),
 }
 
 
-def prompt(asked: Asked, purpose: str) -> Content:
-    """The message that asks for words, to be replied to."""
+def prompt(asked: Asked, purpose: str, *, of: User | None = None) -> Content:
+    """The message that asks for words, to be replied to. In a group it says `of` whom."""
+    content = _prompt(asked, purpose)
+    if of is None:
+        return content
+    return msgspec.structs.replace(content, text=mention(of.name, of.id) + ": " + content.text)
+
+
+def _prompt(asked: Asked, purpose: str) -> Content:
     if purpose == "input":
         return _input_prompt(asked)
     words, placeholder = _PROMPTS.get(purpose, _PROMPTS["response"])
-    copy = _copied(asked.ask.plan or "", "markdown") if purpose == "plan" and asked.ask is not None else plain("")
-    return Content(text=paragraphs([plain(words), copy]), placeholder=placeholder)
+    if purpose == "plan" and asked.ask is not None:
+        return _with_copy(words, asked.ask.plan or "", "plan.md", placeholder, language="markdown")
+    return Content(text=plain(words), placeholder=placeholder)
 
 
 def _input_prompt(asked: Asked) -> Content:
     given = asked.ask.input if asked.ask is not None else {}
     name = usual_field(given)
     if name:
-        words = f"Reply with the {name} as you want it. You see it once more before it runs."
-        return Content(text=paragraphs([plain(words), _copied(str(given[name]))]), placeholder=name)
-    words = "Reply with the whole input as JSON, as you want it. You see it once more before it runs."
-    copy = _copied(json.dumps(given, indent=2, ensure_ascii=False), "json")
-    return Content(text=paragraphs([plain(words), copy]), placeholder="JSON")
+        words = f"Reply with the {name} as you want it, {AS_A_FILE}. You see it once more before it runs."
+        return _with_copy(words, str(given[name]), f"{name}.txt", name)
+    words = f"Reply with the whole input as JSON, as you want it, {AS_A_FILE}. You see it once more before it runs."
+    return _with_copy(words, json.dumps(given, indent=2, ensure_ascii=False), "input.txt", "JSON", language="json")
 
 
-def _copied(text: str, language: str = "") -> RichText:
-    """Something to copy and change."""
-    return folded(pre(exact(text), language), LONGEST_COPY) if text.strip() else plain("")
+def _with_copy(words: str, text: str, file_name: str, placeholder: str, *, language: str = "") -> Content:
+    """Ask for something that is like this text: to be copied and changed, or saved and changed if it is long."""
+    copy = pre(exact(text), language) if text.strip() else plain("")
+    if copy.length <= LONGEST_COPY:
+        return Content(text=paragraphs([plain(words), copy]), placeholder=placeholder)
+    file = Attachment(file_name, text.encode(errors="replace"))
+    return Content(text=plain(words), attachment=file, placeholder=placeholder)
 
 
 def usual_field(given: Mapping[str, Any]) -> str:

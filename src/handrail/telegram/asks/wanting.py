@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from handrail.events.view import AskItem
+from handrail.telegram import lifetimes
 from handrail.telegram.asks.around import AskedIn
 from handrail.telegram.asks.closing import verdict
 from handrail.telegram.asks.reading import RESUMABLE, Asked, read
@@ -18,7 +19,17 @@ from handrail.telegram.asks.showing import Shown, closed, key_of, shown, shown_l
 from handrail.telegram.model import GONE, Content, Place, Priority, Role, SentMessage, WantedMessage
 from handrail.telegram.state import Tables
 
-__all__ = ["Known", "digest_key", "draft_key", "known_of", "place_in", "places_of", "want_ask", "want_beside"]
+__all__ = [
+    "Known",
+    "digest_key",
+    "draft_key",
+    "known_of",
+    "note_digest",
+    "place_in",
+    "places_of",
+    "want_ask",
+    "want_beside",
+]
 
 _PASSING = (":prompt:", ":edited:")
 """In the keys of messages that nobody needs once the ask is over."""
@@ -89,7 +100,7 @@ def want_ask(tables: Tables, item: AskItem, about: AskedIn, place: Place, *, rol
     if _is_old_news(item, before):
         return
     known = Known(item.digest, about, item.outcome, verdict(item), _has_changed(item, before))
-    tables.note(key_of(about.session_id, item.ask_id, place), msgspec.json.encode(known).decode())
+    _note(tables, key_of(about.session_id, item.ask_id, place), known)
     asked = read(item)
     if known.is_over and before is None:
         _want_shown(tables, item, about, place, shown_late(asked, about, place, tables.mint))
@@ -100,6 +111,17 @@ def want_ask(tables: Tables, item: AskItem, about: AskedIn, place: Place, *, rol
         sounds = sound and asked.is_open
         made = shown(asked, about, place, tables.mint, role=role, draft=draft, changed=known.changed, sound=sounds)
         _want_shown(tables, item, about, place, made)
+
+
+def _note(tables: Tables, key: str, known: Known) -> None:
+    """Remember what is shown; and all that belongs to it for as long as the ask can be answered."""
+    stays = lifetimes.ANSWERED_ASKS if known.is_over else lifetimes.WAITING_ASKS
+    tables.note(key, msgspec.json.encode(known).decode(), stays=stays, holds=not known.is_over)
+
+
+def note_digest(tables: Tables, key: str, digest: str) -> None:
+    """Remember what a message that is to be replied to belongs to."""
+    tables.note(digest_key(key), digest, stays=lifetimes.WAITING_ASKS)
 
 
 def _is_old_news(item: AskItem, before: Known | None) -> bool:

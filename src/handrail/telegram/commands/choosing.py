@@ -14,8 +14,8 @@ from handrail.telegram import projects
 from handrail.telegram.commands.context import Choice, CommandContext, NotSo
 from handrail.telegram.commands.pages import page_of
 from handrail.telegram.commands.parsing import first_word
-from handrail.telegram.commands.words import SIGNS, ago, directory, short_id, shortened, status_words, title
-from handrail.telegram.projects import NoProject
+from handrail.telegram.commands.words import SIGNS, ago, directory, machine, short_id, shortened, status_words, title
+from handrail.telegram.projects import NoProject, Project
 from handrail.telegram.text.rich import RichText, bold, joined
 from handrail.telegram.text.safe import line
 
@@ -69,7 +69,9 @@ async def _list(context: CommandContext, which: Which, page_number: Any) -> None
     rows = await context.hub.list(wanted, limit=MOST_LISTED)
     page = page_of(rows, page_number)
     now, current = context.now(), (await context.chat()).session_id
-    buttons = [[Choice(_label(row, now, current), {"session": row.id})] for row in page.items]
+    # In the heading of a project stands where it is.
+    names = {} if where else await projects.host_names(context.hub, page.items)
+    buttons = [[Choice(_label(row, now, current, names), {"session": row.id})] for row in page.items]
     data = {"scope": which.scope, "words": which.words}
     buttons.append(page.turning(data))
     if where:
@@ -101,9 +103,15 @@ async def _filter(context: CommandContext, which: Which) -> tuple[SessionFilter,
     except NoProject:
         return SessionFilter(text=which.words[:LONGEST_SEARCH]), ""
     host = await projects.host_id(context.hub, project.host)
-    return SessionFilter(cwd=project.cwd, host=host, text=which.words[:LONGEST_SEARCH]), project.name or directory(
-        project.cwd
-    )
+    branch = (await context.chat()).worktree
+    of_branch = await projects.session_of_branch(context.hub, project, branch) if branch else None
+    cwd = of_branch.cwd if of_branch is not None else project.cwd
+    return SessionFilter(cwd=cwd, host=host, text=which.words[:LONGEST_SEARCH]), _where(project, branch)
+
+
+def _where(project: Project, branch: str) -> str:
+    on_host = f"{shortened(project.host, 30)}:" if project.host else ""
+    return (project.name or f"{on_host}{directory(project.cwd)}") + (f" @{branch}" if branch else "")
 
 
 def _heading(which: Which, where: str, number: int) -> RichText:
@@ -114,25 +122,20 @@ def _heading(which: Which, where: str, number: int) -> RichText:
     return joined([bold(f"Sessions{of_these}{inside}"), ", the latest first. Which one does this chat go on with?"])
 
 
-def _label(row: SessionRow, now: float, current: str) -> str:
+def _label(row: SessionRow, now: float, current: str, names: Mapping[str, str]) -> str:
     sign, _ = SIGNS.get(row.status, ("·", ""))
     here = " (here)" if row.id == current else ""
-    return f"{sign} {title(row, 40)}{here} · {ago(now - row.updated_at)}"
+    on_host = f" · {machine(row, names)}" if names and row.host else ""
+    return f"{sign} {title(row, 40 - len(on_host))}{here}{on_host} · {ago(now - row.updated_at)}"
 
 
 async def _take(context: CommandContext, session_id: str) -> None:
     row = await context.hub.session(session_id).row()
     await context.sessions.take(context.hub, context.place, row.id)
-    await context.say(
-        joined(
-            [
-                "This chat goes on with ",
-                bold(title(row)),
-                f"\n{status_words(row.status)} · {directory(row.cwd)} · {ago(context.now() - row.updated_at)}",
-            ]
-        ),
-        session_id=row.id,
-    )
+    on_host = machine(row, await projects.host_names(context.hub, [row]))
+    where = f"{on_host}:{directory(row.cwd)}" if on_host else directory(row.cwd)
+    facts = f"\n{status_words(row.status)} · {where} · {ago(context.now() - row.updated_at)}"
+    await context.say(joined(["This chat goes on with ", bold(title(row)), facts]), session_id=row.id)
 
 
 # ---------------------------------------------------------------- /watch

@@ -30,7 +30,7 @@ from handrail.telegram.projects import project_of
 from handrail.telegram.settings import TelegramSettings
 from handrail.telegram.state.chats import Chat
 from handrail.telegram.text.rich import RichText, plain
-from handrail.telegram.text.splitting import shortened
+from handrail.telegram.text.splitting import LONGEST_CAPTION, LONGEST_MESSAGE, shortened
 
 if TYPE_CHECKING:
     from handrail.telegram.incoming import Message
@@ -49,8 +49,6 @@ __all__ = [
 ]
 
 When: TypeAlias = Literal["", "steer", "after"]
-LONGEST_TEXT: Final = 4096
-LONGEST_CAPTION: Final = 1024
 LONGEST_BUTTON: Final = 60
 
 
@@ -233,12 +231,16 @@ class CommandContext:
     async def session(self, reference: str = "") -> Session:
         return self.hub.session(await self.session_id(reference))
 
-    async def content(self, text: str) -> str | list[dict[str, Any]]:
-        """What a message with a command gives to Claude: the words behind the command, and what is attached to it."""
+    async def content(self, text: str, *, session_id: str = "") -> str | list[dict[str, Any]]:
+        """What a message with a command gives to Claude: the words behind the command, and what is attached to it.
+
+        Files are put where the session works that they are for; without one, into the chat's project.
+        """
         if self.files is None or self.message is None or not self.message.has_media:
             return text
-        project = await project_of(self.state, self.place, self.settings)
-        return await self.files.content(self.album or [self.message], text, cwd=project.cwd, host=project.host)
+        row = await self.hub.store.get_session(session_id) if session_id else None
+        where = row or await project_of(self.state, self.place, self.settings)
+        return await self.files.content(self.album or [self.message], text, cwd=where.cwd, host=where.host)
 
     # ------------------------------------------------------------ answers
 
@@ -257,7 +259,7 @@ class CommandContext:
         `purpose` is what a reply to it is told back as (`command:NAME` goes before it).
         """
         key = self._next_key(has_file=attachment is not None)
-        limit = LONGEST_CAPTION if attachment is not None else LONGEST_TEXT
+        limit = LONGEST_CAPTION if attachment is not None else LONGEST_MESSAGE
         shown = shortened(plain(text) if isinstance(text, str) else text, limit)
 
         def want(tables: Tables) -> None:

@@ -41,6 +41,10 @@ class Commands:
         """Names and words for the menu that Telegram shows."""
         return [(command.name, command.words) for command in self._table]
 
+    def knows(self, name: str) -> bool:
+        """Whether there is such a command."""
+        return name in self._by_name
+
     async def run(self, context: CommandContext, line: CommandLine) -> None:
         """Carry out a command as it was written."""
         command = self._by_name.get(line.name)

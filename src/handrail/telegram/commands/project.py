@@ -29,6 +29,9 @@ async def project(context: CommandContext, rest: str) -> None:
     if word.lower() == "off":
         await _unbind(context)
         return
+    if host := projects.host_alone(word):
+        await _browse(context, "", host, 0)
+        return
     if not word.startswith("@"):
         await _bind(context, projects.project_at(word, context.settings), others)
         return
@@ -142,7 +145,13 @@ async def _browse(context: CommandContext, path: str, host: str, page_number: An
     buttons.append([_choice(f"✓ Work in {directory(looked.path)}", Project(cwd=looked.path, host=host))])
     buttons.append(_upwards(looked, host))
     await context.say(
-        joined([bold(looked.path), "\nLook into a directory, or work in this one. ◆ has a repository."]), buttons
+        joined(
+            [
+                bold(Project(cwd=looked.path, host=host).place),
+                "\nLook into a directory, or work in this one. ◆ has a repository.",
+            ]
+        ),
+        buttons,
     )
 
 

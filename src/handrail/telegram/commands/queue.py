@@ -11,6 +11,8 @@ from handrail.telegram.text.rich import bold, joined
 
 __all__ = ["queue", "queue_pressed"]
 
+MOST_LISTED = 20
+"""Each has two buttons, and Telegram takes 100 of them under a message."""
 WORDS = {
     "steer": "at once: Claude reads them while it works",
     "after": "later: they wait until Claude is done",
@@ -25,7 +27,7 @@ async def queue(context: CommandContext, rest: str) -> None:
         case "steer" | "after" as chosen:
             await _set(context, chosen)
         case _:
-            content = await context.content(rest)
+            content = await context.content(rest, session_id=(await context.chat()).session_id)
             await context.sessions.send(
                 context.hub, context.place, content, message_id=context.message_id, when="after"
             )
@@ -52,11 +54,13 @@ async def _show(context: CommandContext) -> None:
     chosen = (await context.chat()).prefs.queue
     waiting = await context.sessions.queued(context.place)
     other = "after" if chosen == "steer" else "steer"
-    lines = [f"{number}. {shortened(each.text, 120)}" for number, each in enumerate(waiting, 1)]
+    listed = list(enumerate(waiting[:MOST_LISTED], 1))
+    lines = [f"{number}. {shortened(each.text, 120)}" for number, each in listed]
+    lines += [f"… and {more} more"] if (more := len(waiting) - len(listed)) else []
     said = joined(["Messages that are sent while Claude works go ", bold(WORDS[chosen]), "."])
     said += "\n\nWaiting:\n" + "\n".join(lines) if lines else "\n\nNothing waits."
     buttons = [
         [Choice(f"Send {number} now", {"now": each.uuid}), Choice(f"Take {number} back", {"back": each.uuid})]
-        for number, each in enumerate(waiting, 1)
+        for number, each in listed
     ]
     await context.say(said, [*buttons, [Choice(f"From now on {WORDS[other]}", {"set": other})]])

@@ -70,7 +70,7 @@ async def continue_session(context: CommandContext, rest: str) -> None:
     reference, text = named_session(rest)
     session = await (context.named_session(reference) if reference else _latest(context))
     await context.sessions.take(context.hub, context.place, session.id)
-    if content := await context.content(text):
+    if content := await context.content(text, session_id=session.id):
         await context.sessions.send(
             context.hub, context.place, content, message_id=context.message_id, session_id=session.id
         )

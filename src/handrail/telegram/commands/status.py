@@ -23,6 +23,11 @@ __all__ = ["health", "status"]
 LONGEST_ERROR: Final = 300
 PATIENCE: Final = 5.0
 """For how many seconds the hub is waited for, where it is asked how it is."""
+_NOT_AS_USUAL: Final = {
+    "away": "is not connected: this is the last that was heard. What runs there goes on",
+    "draining": "is being drained: nothing is started there",
+}
+"""What it means for a session how its host is."""
 
 
 # ---------------------------------------------------------------- /status
@@ -46,13 +51,17 @@ async def _session_words(context: CommandContext, session_id: str) -> RichText:
     session = context.hub.session(session_id)
     row = await session.row()
     asks = len(await session.asks())
+    host = next((each for each in await context.hub.hosts() if each.id == row.host), None) if row.host else None
     facts = [
         status_words(row.status),
+        f"on {shortened(host.name, 40)}" if host is not None else "",
         ago(context.now() - row.updated_at),
         row.model,
         cost(row.cost_usd) if row.cost_usd else "",
     ]
     said = joined([bold(title(row)), "\n", " · ".join(fact for fact in facts if fact)])
+    if host is not None and host.state in _NOT_AS_USUAL:
+        said += f"\n⚠ {shortened(host.name, 40)} {_NOT_AS_USUAL[host.state]}"
     if asks:
         said += f"\n{count(asks, 'ask')} waiting for you"
     if row.cli_session_id:
@@ -124,7 +133,9 @@ def _claude(about: About) -> str:
 def _host(host: HostView, now: float) -> str:
     seen = f", last seen {ago(now - host.last_seen_at)}" if host.last_seen_at and host.state == "away" else ""
     sign = "✓" if host.state == "connected" else "✗"
-    return f"{sign} {shortened(host.name, 40)}: {host.state}{seen}, {host.live} live"
+    runs = "".join(f", Claude Code {shortened(cli.version, 20)}" for cli in host.facts.clis[:1])
+    trouble = f"\n⚠ {shortened(host.facts.trouble, LONGEST_ERROR)}" if host.facts.trouble else ""
+    return f"{sign} {shortened(host.name, 40)}: {host.state}{seen}, {host.live} live{runs}{trouble}"
 
 
 async def _bridge_lines(context: CommandContext) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from handrail.policy.describing.visible import one_line
 from handrail.store.base import SessionRow
 
-__all__ = ["SIGNS", "age", "ago", "directory", "short_id", "shortened", "status_words", "table", "title"]
+__all__ = ["SIGNS", "age", "ago", "directory", "machine", "short_id", "shortened", "status_words", "table", "title"]
 
 SIGNS: Final = {
     "needs_you": ("⏸", "needs you"),
@@ -62,6 +62,11 @@ def directory(path: str) -> str:
     """The end of a path, which is what tells projects apart."""
     parts = [part for part in path.split("/") if part]
     return one_line(path if len(parts) <= _DEEPEST else "…/" + "/".join(parts[-_DEEPEST:]))
+
+
+def machine(row: SessionRow, names: Mapping[str, str]) -> str:
+    """The host of a session, by the names of hosts; nothing for the hub's own machine."""
+    return shortened(names.get(row.host, "a removed host"), 30) if row.host else ""
 
 
 def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from handrail.errors import HandrailError
+from handrail.errors import HandrailError, HostRefused
 from handrail.rendering.amounts import size
 from handrail.telegram.commands.context import CommandContext, NotSo
 from handrail.telegram.files.incoming import LARGEST_DOWNLOAD, incoming_of
@@ -16,6 +16,7 @@ from handrail.telegram.incoming import Message
 from handrail.telegram.model import Attachment
 from handrail.telegram.projects import Project, project_of
 from handrail.telegram.text.rich import bold, code, joined, plain, pre
+from handrail.telegram.text.safe import line
 
 if TYPE_CHECKING:
     from handrail.telegram.bot import TelegramBot
@@ -47,11 +48,14 @@ class FileCommand:
     ) -> None:
         wish = _wish(arguments)
         project = await _project(context)
-        if wish.verb == "get":
-            await self._get(context, project, wish)
-        else:
-            document = next((each for each in (message, replied) if each is not None and each.has_media), None)
-            await self._put(context, project, wish, document)
+        try:
+            if wish.verb == "get":
+                await self._get(context, project, wish)
+            else:
+                document = next((each for each in (message, replied) if each is not None and each.has_media), None)
+                await self._put(context, project, wish, document)
+        except HostRefused as error:  # another project, which is the usual advice, is none here
+            raise NotSo(str(error)) from None
 
     async def _get(self, context: CommandContext, project: Project, wish: _Wish) -> None:
         if not wish.path or wish.path.endswith("/"):
@@ -71,7 +75,7 @@ class FileCommand:
         if not files:
             await context.say(plain("There are no files that could be fetched in ") + code(path))
             return
-        lines = [f"{size(each.size):>9}  {each.name}" for each in files[:MOST_NAMES]]
+        lines = [f"{size(each.size):>9}  {line(each.name)}" for each in files[:MOST_NAMES]]
         more = [plain(f"\n… and {len(files) - MOST_NAMES} more")] if len(files) > MOST_NAMES else []
         await context.say(joined([bold(path), plain("\n"), pre("\n".join(lines)), *more]))
 

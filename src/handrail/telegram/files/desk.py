@@ -11,6 +11,7 @@ from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
 from handrail.sessions.exchange import INBOX
 from handrail.store.base import SessionRow
+from handrail.telegram.asks.files import answer_file, text_in
 from handrail.telegram.bot_errors import FloodWait, Unreachable
 from handrail.telegram.files import outbox
 from handrail.telegram.files.command import FileCommand
@@ -64,7 +65,7 @@ class FilesDesk:
         put: list[str] = []
         for message in messages:
             file = incoming_of(message)
-            data = await self._downloaded(file)
+            data = await self._downloaded(file.file_id)
             if not data:
                 raise UnusableFile(f"{file.name} is empty.")
             block = _block(file, data)
@@ -74,16 +75,21 @@ class FilesDesk:
                 put.append(await self._put(message.message_id, file, data, cwd=cwd, host=host))
         return [*blocks, *path_blocks(put)]
 
-    async def _downloaded(self, file: Incoming) -> bytes:
+    async def answer(self, messages: Sequence[Message]) -> str:
+        """The text of a file that is an answer to an ask. Raises `NotUnderstood` if it cannot be one."""
+        document = answer_file(messages)
+        return text_in(document.file_name, await self._downloaded(document.file_id))
+
+    async def _downloaded(self, file_id: str) -> bytes:
         """Telegram may be away for a moment: the message that the file came with must not be lost for that."""
         for pause in PAUSES:
             try:
-                return await self._bot.download(file.file_id, LARGEST_DOWNLOAD)
+                return await self._bot.download(file_id, LARGEST_DOWNLOAD)
             except FloodWait as error:
                 await asyncio.sleep(max(pause, error.retry_after))
             except Unreachable:
                 await asyncio.sleep(pause)
-        return await self._bot.download(file.file_id, LARGEST_DOWNLOAD)
+        return await self._bot.download(file_id, LARGEST_DOWNLOAD)
 
     async def _put(self, message_id: int, file: Incoming, data: bytes, *, cwd: str, host: str) -> str:
         """Put a file into the session's inbox. Done twice, it is the same file."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from handrail.errors import HandrailError
-from handrail.telegram.incoming import Message
+from handrail.telegram.incoming import NOT_FOR_CLAUDE, Message
 
 __all__ = ["LARGEST_DOWNLOAD", "Incoming", "UnusableFile", "incoming_of", "picture_kind", "safe_name", "text_of"]
 
@@ -29,7 +29,6 @@ _PICTURES: Final = (
     (b"GIF89a", "image/gif"),
 )
 _NOT_IN_NAMES: Final = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
-_UNSUPPORTED: Final = {"voice": "a voice message", "audio": "a sound", "video": "a video", "sticker": "a sticker"}
 
 
 class UnusableFile(HandrailError):
@@ -54,7 +53,7 @@ def incoming_of(message: Message) -> Incoming:
         document = message.document
         found = Incoming("document", document.file_id, safe_name(document.file_name), document.file_size)
     else:
-        what = next((words for kind, words in _UNSUPPORTED.items() if getattr(message, kind) is not None), "this")
+        what = next((words for kind, words in NOT_FOR_CLAUDE.items() if getattr(message, kind) is not None), "this")
         raise UnusableFile(f"Claude cannot be sent {what}: send text, a photo or a document.")
     if found.size > LARGEST_DOWNLOAD:
         megabytes = f"{found.size / 1024 / 1024:.0f} MB"

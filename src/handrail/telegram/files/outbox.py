@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from handrail.errors import HandrailError
+from handrail.errors import HandrailError, HostAway
 from handrail.remote.errors import HubUnreachable
 from handrail.remote.hub import Hub
 from handrail.rendering.amounts import size
 from handrail.sessions.exchange import OUTBOX, ListedFile
 from handrail.store.base import SessionRow
-from handrail.telegram.files.incoming import picture_kind
+from handrail.telegram import lifetimes
+from handrail.telegram.files.incoming import picture_kind, safe_name
 from handrail.telegram.model import Attachment, Content, Place, Priority, WantedMessage
 from handrail.telegram.text.rich import RichText, code, plain
+from handrail.telegram.text.safe import line
 
 if TYPE_CHECKING:
     from handrail.telegram.state import BridgeState, Tables
@@ -51,17 +53,18 @@ class FileOutbox:
     async def send(self, place: Place, row: SessionRow, cli_session_id: str) -> bool:
         """Want what is new there; whether there was anything. What goes wrong is said in the chat.
 
-        Raises `HubUnreachable`: then nothing is known of the rest, and it can be done again.
+        Raises `HubUnreachable` or `HostAway`: then nothing is known of the rest, and it can be done again.
         """
         directory = f"{row.cwd}/{outbox_of(cli_session_id)}"
         try:
-            listed = await self._hub.files.list(directory, host=row.host)
-        except HubUnreachable:
+            listed = await self._hub.files.list(directory, host=row.host, optional=True)
+        except (HubUnreachable, HostAway):
             raise
-        except HandrailError as error:  # most sessions have no outbox
+        except HandrailError as error:  # a host may not exchange files at all
             logger.debug("no outbox of session %s: %s", row.id, error)
             return False
-        known = await self._state.read(lambda tables: tables.notes(_note(place, row.id)))
+        prefix, there = _note(place, row.id), {each.name for each in listed}
+        known = await self._state.write(lambda tables: _still_known(tables, prefix, there))
         new = [each for each in listed if known.get(_note(place, row.id) + each.name) != _version(each)]
         for each in new[:MOST_AT_ONCE]:
             await self._want(place, row, each, await self._content(directory, row.host, each))
@@ -73,14 +76,16 @@ class FileOutbox:
     async def _content(self, directory: str, host: str, file: ListedFile) -> Content:
         try:
             data = await self._hub.files.fetch(f"{directory}/{file.name}", host=host)
-        except HubUnreachable:
+        except (HubUnreachable, HostAway):
             raise
         except HandrailError as error:
-            return Content(plain(f"{file.name} could not be sent: {error}"))
+            return Content(plain(f"{line(file.name)} could not be sent: {error}"))
         if not data:
-            return Content(plain("Claude sent an empty file: ") + code(file.name))
+            return Content(plain("Claude sent an empty file: ") + code(line(file.name)))
         is_photo = picture_kind(data) in ("image/png", "image/jpeg") and len(data) <= LARGEST_PHOTO
-        return Content(_caption(file), attachment=Attachment(file.name, data, "photo" if is_photo else "document"))
+        return Content(
+            _caption(file), attachment=Attachment(safe_name(file.name), data, "photo" if is_photo else "document")
+        )
 
     async def _want(self, place: Place, row: SessionRow, file: ListedFile, content: Content) -> None:
         key = f"file:{row.id}:{file.name}:{_version(file)}:{place}"
@@ -94,13 +99,22 @@ class FileOutbox:
                 WantedMessage(key=key, place=place, content=content, priority=Priority.ANSWER, session_id=row.id)
             )
             if noted is not None:
-                tables.note(*noted)
+                tables.note(*noted, stays=lifetimes.SENT_FILES)
 
         await self._state.write(want)
 
 
+def _still_known(tables: Tables, prefix: str, there: set[str]) -> dict[str, str]:
+    """What was sent of what is there. Of files that are there no longer, nothing need be known."""
+    known = tables.notes(prefix)
+    for key, version in known.items():
+        is_there = key.removeprefix(prefix) in there
+        tables.note(key, version if is_there else None, stays=lifetimes.SENT_FILES)
+    return known
+
+
 def _caption(file: ListedFile) -> RichText:
-    return code(file.name) + f" · {size(file.size)}"
+    return code(line(file.name)) + f" · {size(file.size)}"
 
 
 def _note(place: Place, session_id: str) -> str:

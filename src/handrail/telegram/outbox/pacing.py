@@ -92,6 +92,8 @@ _ASKS_IN_A_ROW = 4
 _BEFORE_ALL = -1
 _AT_ONCE = 2
 """Within so many times the span of the limit for all chats, flood waits of two chats are taken for one of all."""
+_LONGEST_FOR_ALL = 5
+"""After so many times that span another chat is tried: each of the two may only have had too much of its own."""
 _SLOWEST = 8
 
 
@@ -129,7 +131,7 @@ class Pacing:
         """Telegram said that it was too much in a chat. If it just said so of another, too, it means all of them."""
         others = [other for number, other in self._chats.items() if number != chat]
         if not light and any(now - other.flooded_at < _AT_ONCE * self._pace.overall_seconds for other in others):
-            self.pause(now + seconds)
+            self.pause(now + min(seconds, _LONGEST_FOR_ALL * self._pace.overall_seconds))
         self._chat(chat).flooded(seconds, now, light=light)
 
     def pause(self, until: float) -> None:

@@ -8,12 +8,12 @@ import msgspec
 from msgspec.structs import replace
 
 from handrail.telegram.bot_errors import (
-    BadEntities,
     Blocked,
     BotError,
     ChatMoved,
     FloodWait,
     MessageGone,
+    NoFiles,
     NotEditable,
     NotModified,
     TokenInvalid,
@@ -21,7 +21,7 @@ from handrail.telegram.bot_errors import (
     TopicGone,
     Unreachable,
 )
-from handrail.telegram.model import Attachment, Content, Place
+from handrail.telegram.model import Content, Place
 from handrail.telegram.outbox.port import MessageBot
 from handrail.telegram.state import Delivery
 from handrail.telegram.text.rich import RichText, plain, utf16_length
@@ -30,8 +30,7 @@ __all__ = ["AS_IT_IS", "CONCERNING_ALL", "Again", "LeftAlone", "Outcome", "Remov
 
 CONCERNING_ALL = (FloodWait, Unreachable, Blocked, ChatMoved, TokenInvalid)
 """What does not concern one message alone."""
-_LONGEST_TEXT = 4096
-_LONGEST_CAPTION = 1024
+_NO_FILE = "▲ Telegram does not take this file here."
 _EMPTIED = Content(text=plain("—"))
 """What a message shows that is to go and cannot be taken away."""
 
@@ -43,6 +42,8 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     cut: bool = False
     bare: bool = False
     """Without buttons."""
+    fileless: bool = False
+    """Only with the words that belong to its file, and that this is missing."""
     outside_topic: bool = False
     anew: bool = False
     """Taken away and sent again, because it cannot be changed."""
@@ -93,7 +94,10 @@ async def take_step(bot: MessageBot, delivery: Delivery, way: Way) -> Outcome:
     except CONCERNING_ALL:
         raise
     except BotError as error:
-        return _after(error, way, is_removal=delivery.step == "remove" or way.anew)
+        if delivery.step == "remove" or way.anew:
+            return Removed() if way.emptied else Again(replace(way, emptied=True), error.description)
+        other = _other_way(error, way, has_file=delivery.step == "send" and delivery.content.attachment is not None)
+        return LeftAlone(error.description) if other == way else Again(other, error.description)
 
 
 async def _remove(bot: MessageBot, delivery: Delivery, way: Way) -> Outcome:
@@ -117,38 +121,33 @@ async def _edit(bot: MessageBot, delivery: Delivery, way: Way) -> Outcome:
     return Shown(delivery.message_id)
 
 
-def _after(error: BotError, way: Way, *, is_removal: bool) -> Outcome:
-    if is_removal:
-        return Removed() if way.emptied else Again(replace(way, emptied=True), error.description)
-    other = _other_way(error, way)
-    return LeftAlone(error.description) if other == way else Again(other, error.description)
-
-
-def _other_way(error: BotError, way: Way) -> Way:
+def _other_way(error: BotError, way: Way, *, has_file: bool) -> Way:
     """The next thing to try; the same way if there is none."""
     match error:
         case TopicGone():
             return replace(way, outside_topic=True)
         case NotEditable():
             return replace(way, anew=True)
-        case BadEntities():
-            return replace(way, plain=True)
-        case TooLong():
+        case NoFiles() if has_file:
+            return replace(way, fileless=True)
+        case TooLong() if not way.cut:
             return replace(way, plain=True, cut=True)
-    return replace(way, bare=True) if way.plain else replace(way, plain=True)
+    # It may be the looks of the text that are not taken, or else the buttons, or else the file.
+    if not way.plain:
+        return replace(way, plain=True)
+    return replace(way, fileless=True) if way.bare and has_file else replace(way, bare=True)
 
 
 def written(content: Content, way: Way) -> Content:
     """A content as it is written in a certain way."""
+    if way.fileless and content.attachment is not None:
+        words = f"{content.text.text or content.attachment.name}\n{_NO_FILE}"
+        content = replace(content, text=plain(words), attachment=None)
     if way.plain:
         content = replace(content, text=plain(content.text.text))
     if way.cut:
-        content = replace(content, text=_cut(content.text, _limit(content.attachment)))
+        content = replace(content, text=_cut(content.text, content.longest_text))
     return replace(content, buttons=()) if way.bare else content
-
-
-def _limit(attachment: Attachment | None) -> int:
-    return _LONGEST_TEXT if attachment is None else _LONGEST_CAPTION
 
 
 def _cut(text: RichText, limit: int) -> RichText:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -43,9 +43,11 @@ _Where: TypeAlias = Literal["telegram", "database"]
 
 _AT_ONCE = 16
 """How many calls may be under way, all to different places or of different urgency."""
+_KEPT_FREE = {Rank.ASK: 0, Rank.REPLY: 2, Rank.ANSWER: 4, Rank.PROGRESS: 8, Rank.LIGHT: 8}
+"""How many of these each rank leaves to those before it: a call may take long, if Telegram is slow or a file large."""
 _FINISHING = 5.0
 """How long what is under way may take to end when the outbox is ended."""
-_BETWEEN_PRUNINGS = 6 * 3600.0
+_MOST_VANISHED = 1_000
 _PASSING = (StoreLocked, StoreFull, StoreUnavailable)
 """What is wrong with a database for a while only."""
 
@@ -63,26 +65,34 @@ class Outbox:
         clock: Callable[[], float] = time.monotonic,
         pace: Pace | None = None,
         on_trouble: Callable[[str], None] = lambda words: None,
+        on_moved: Callable[[int, int], Awaitable[None]] | None = None,
+        may_write: Callable[[str, Place], bool] = lambda key, place: True,
     ) -> None:
+        """`on_moved` has it known that a chat has another number now; without it, that is noted and nothing else.
+
+        `may_write` says, of a key and a place, whether something may be written there when its turn comes.
+        """
         self.has_drafts = True
         """Whether the Bot API server knows drafts, as far as is known."""
         self._state = state
         self._bot = bot
         self._clock = clock
         self._on_trouble = on_trouble
+        self._on_moved = on_moved or self._move
+        self._may_write = may_write
         self._pace = pace or Pace()
         self._pacing = Pacing(self._pace)
         self._patience = Patience(shortest=self._pace.retry_seconds, longest=self._pace.longest_retry_seconds)
         self._fleeting = Fleeting()
         self._ways: dict[str, tuple[bytes, Way]] = {}
         self._vanished: set[str] = set()
+        """Messages that somebody deleted: changing one is not tried again and again."""
         self._under_way: dict[str, tuple[Waiting, asyncio.Task[None]]] = {}
         self._nudged = asyncio.Event()
         self._round = 0
         self._round_over = asyncio.Condition()
         self._troubles: dict[_Where, str] = {}
         self._fatal: Exception | None = None
-        self._prune_at = -math.inf
 
     @property
     def trouble(self) -> str:
@@ -139,19 +149,22 @@ class Outbox:
     async def _start_what_may_go(self) -> float:
         """Returns when to look again."""
         try:
-            await self._prune()
             waiting = await self._waiting()
         except _PASSING as error:
             self._complain("database", str(error))
             return self._clock() + self._pace.retry_seconds
         self._troubles.pop("database", None)
         while len(self._under_way) < _AT_ONCE:
-            choice = self._pacing.choose(waiting, now := self._clock())
+            choice = self._pacing.choose(filter(self._has_room, waiting), now := self._clock())
             if choice.next is None:
                 return min(choice.at, self._patience.next_at(now) or math.inf)
             waiting.remove(choice.next)
             self._start(choice.next, now)
         return math.inf
+
+    def _has_room(self, one: Waiting) -> bool:
+        """Whether one more call of its rank may be under way."""
+        return len(self._under_way) < _AT_ONCE - _KEPT_FREE[one.rank]
 
     async def _waiting(self) -> list[Waiting]:
         """The first of each place and urgency, if none of these is under way."""
@@ -201,8 +214,8 @@ class Outbox:
         delivery = await self._stored(self._state.read, lambda tables: tables.delivery(waiting.key))
         if delivery is None:
             return
-        if delivery.key in self._vanished and not delivery.content.buttons:
-            await self._stored(self._state.write, lambda tables: tables.left_alone(delivery, "somebody deleted it"))
+        if not self._is_worth_it(delivery):
+            await self._stored(self._state.write, lambda tables: tables.left_alone(delivery))
             return
         try:
             outcome = await take_step(self._bot, delivery, self._way(delivery))
@@ -211,6 +224,11 @@ class Outbox:
         else:
             self._worked(waiting.key)
             await self._settle(delivery, outcome)
+
+    def _is_worth_it(self, delivery: Delivery) -> bool:
+        """Whether anybody is to see it: not where nothing may be written, nor what somebody deleted and only tells."""
+        is_missed = delivery.key not in self._vanished or bool(delivery.content.buttons)
+        return is_missed and self._may_write(delivery.key, delivery.place)
 
     async def _settle(self, delivery: Delivery, outcome: Outcome) -> None:
         key = delivery.key
@@ -228,10 +246,13 @@ class Outbox:
             case LeftAlone(problem, is_gone):
                 _log.log(logging.INFO if is_gone else logging.WARNING, "Telegram refused %s: %s", key, problem)
                 if is_gone:
-                    self._vanished.add(key)
-                await self._stored(self._state.write, lambda tables: tables.left_alone(delivery, problem))
+                    self._remember_vanished(key)
+                refusal = "" if is_gone else problem
+                await self._stored(self._state.write, lambda tables: tables.left_alone(delivery, refusal))
 
     async def _show(self, waiting: Waiting, moment: Moment) -> None:
+        if not self._may_write(waiting.key, waiting.place):
+            return
         try:
             await moment.show(self._bot)
         except CONCERNING_ALL as error:
@@ -267,10 +288,19 @@ class Outbox:
                 _log.warning("chat %d takes nothing until somebody writes there: %s", chat, error.description)
                 await self._stored(self._state.write, lambda tables: tables.rest(chat, error.description))
             case ChatMoved():
-                await self._stored(self._state.write, lambda tables: tables.move_chat(chat, error.chat))
+                await self._moved(chat, error.chat)
             case Unreachable() if not is_light:
                 self._complain("telegram", error.description)
                 self._pacing.pause(now + self._patience.failed(waiting.key, now, is_away=error.is_away))
+
+    async def _moved(self, old: int, new: int) -> None:
+        try:
+            await self._on_moved(old, new)
+        except _PASSING as error:  # what is to be sent is still meant for the old number, so this is heard again
+            self._complain("database", str(error))
+
+    async def _move(self, old: int, new: int) -> None:
+        await self._state.write(lambda tables: tables.move_chat(old, new))
 
     def _complain(self, where: _Where, words: str) -> None:
         """Once, as long as it is the same."""
@@ -294,11 +324,10 @@ class Outbox:
 
     # ------------------------------------------------------------ around
 
-    async def _prune(self) -> None:
-        if self._clock() >= self._prune_at:
-            await self._state.write(lambda tables: tables.prune())
+    def _remember_vanished(self, key: str) -> None:
+        if len(self._vanished) >= _MOST_VANISHED:  # of those that are forgotten, each costs a call once more
             self._vanished.clear()
-            self._prune_at = self._clock() + _BETWEEN_PRUNINGS
+        self._vanished.add(key)
 
     async def _next_round(self, seen: int) -> int:
         """Wait until there was another round than the one that was seen."""

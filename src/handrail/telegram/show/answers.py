@@ -44,15 +44,17 @@ def answer(
     now: float = 0.0,
     planmode: str = "",
     resume: bool = True,
+    host: str = "",
     limit: int = LONGEST_MESSAGE,
 ) -> list[RichText]:
     """The messages that tell how a run ended: at least one, the last with the footer.
 
-    `title` says which session it is, where that is not plain; `now` is for the time until a limit resets.
+    `title` says which session it is, where that is not plain, and `host` which machine, if it is not the hub's; `now`
+    is for the time until a limit resets.
     """
     named = bold(isolated(line(title, 80))) if title else EMPTY
     blocks = [block for block in (named, *_blocks(ended, view, now)) if block]
-    end = joined([*_changed(ended, view), footer(ended, view, planmode=planmode, resume=resume)], "\n")
+    end = joined([*_changed(ended, view), footer(ended, view, planmode=planmode, resume=resume, host=host)], "\n")
     return _with_end(joined(blocks, _BETWEEN), end, limit)
 
 

@@ -17,9 +17,13 @@ __all__ = ["footer", "model_words"]
 _LONGEST_TOKEN = 200
 
 
-def footer(ended: RunItem | Completed, view: SessionView, *, planmode: str = "", resume: bool = True) -> RichText:
-    """`🏷 model · mode · cost · time · context`, and the line that resumes the session in a terminal."""
-    lines = [plain(f"🏷 {' · '.join(_facts(ended, view, planmode))}")]
+def footer(
+    ended: RunItem | Completed, view: SessionView, *, planmode: str = "", resume: bool = True, host: str = ""
+) -> RichText:
+    """`🏷 model · mode · cost · time · context`, and the line that resumes the session in a terminal, of `host` if it
+    runs there."""
+    where = [f"on {line(host, 40)}"] if host else []
+    lines = [plain(f"🏷 {' · '.join([*where, *_facts(ended, view, planmode)])}")]
     token = (ended.resume if isinstance(ended, Completed) else None) or view.resume
     if resume and token and len(token) <= _LONGEST_TOKEN and not any(map(str.isspace, token)):
         lines.append(code(resume_line(line(token, _LONGEST_TOKEN))))
@@ -36,8 +40,11 @@ def model_words(model: str) -> str:
 def _facts(ended: RunItem | Completed, view: SessionView, planmode: str) -> Iterator[str]:
     if view.model:
         yield model_words(view.model)
-    if planmode_words(planmode) or view.mode:
-        yield planmode_words(planmode) or mode_words(view.mode)
+    planned = planmode_words(planmode)
+    if planned:
+        yield planned
+    if view.mode and not (planned and view.mode == "plan"):  # once a plan is approved, it is another mode that counts
+        yield mode_words(view.mode)
     yield cost(ended.cost_usd)
     if ended.duration_ms:
         yield duration(ended.duration_ms)

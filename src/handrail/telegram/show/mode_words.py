@@ -8,7 +8,7 @@ from handrail.policy.describing.suggestions import describe_mode
 from handrail.policy.situation import MODES
 from handrail.telegram.text.safe import line
 
-__all__ = ["MODES", "PLANMODES", "mode_hint", "mode_words", "planmode_hint", "planmode_words"]
+__all__ = ["MODES", "PLANMODES", "mode_hint", "mode_words", "planmode_words"]
 
 _WORDS: Mapping[str, str] = {
     "default": "Ask",
@@ -40,8 +40,3 @@ def mode_hint(mode: str) -> str:
 def planmode_words(planmode: str) -> str:
     """A plan mode in a few words, for a footer; nothing for none."""
     return _PLANMODE_SHORT.get(planmode, "")
-
-
-def planmode_hint(planmode: str) -> str:
-    """What a plan mode does."""
-    return PLANMODES.get(planmode) or "as the session's own mode says"

@@ -37,7 +37,11 @@ _HINTS: tuple[tuple[type[errors.HandrailError], str], ...] = (
     (errors.SessionNotLive, "Send a message, and it is resumed."),
     (errors.SessionLimit, "End one that is not needed with /sessions and /stop, then try again."),
     (errors.HostNotFound, "Choose another project with /project."),
-    (errors.HostAway, "What runs there goes on. Try again once the machine is connected; /health shows which are."),
+    (
+        errors.OutcomeUnknown,
+        "When the machine is back, see here and with /sessions what became of it, before you try again.",
+    ),
+    (errors.HostAway, "Try again once the machine is connected; /health shows which are."),
     (errors.HostRefused, "Choose another project with /project, or ask the owner of that machine."),
     (errors.StoreFull, "Free some space on the hub's disk, then try again."),
     (errors.StoreError, "Look at the hub's log on its machine."),
@@ -104,8 +108,10 @@ def _headline(text: str) -> tuple[str, str]:
 
 
 def _sentence(text: str) -> str:
+    """With a capital, unless it begins with a name: of a file, say."""
     text = text.strip()
-    return text[:1].upper() + text[1:]
+    first = text.split(maxsplit=1)[0] if text else ""
+    return text[:1].upper() + text[1:] if first.rstrip(",:;.").isalpha() else text
 
 
 def _end_of(text: str, limit: int) -> str:

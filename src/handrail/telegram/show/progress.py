@@ -30,7 +30,6 @@ WAITING = "waiting for Claude"
 
 _LOOKED_AT = 400
 """So many entries of the timeline are looked at, from its end."""
-_NEAR_LIMIT = 0.8
 _LOOKS: Mapping[str, tuple[str, str]] = {
     "Read": ("read", "reads"),
     "NotebookRead": ("read", "reads"),
@@ -55,14 +54,19 @@ _BRIEF = _Amount(done=4, running=4, tasks=4, fold=True)
 _VERBOSE = _Amount(done=10, running=6, tasks=6, fold=False)
 
 
-def progress(view: SessionView, *, now: float, verbose: bool, title: str = "", streamed: bool = False) -> RichText:
-    """What runs now and what was done last; `streamed`: also the end of what Claude is writing."""
+def progress(
+    view: SessionView, *, now: float, verbose: bool, title: str = "", streamed: bool = False, away: str = ""
+) -> RichText:
+    """What runs now and what was done last; `streamed`: also the end of what Claude is writing.
+
+    `away` is the host that it runs on, if nothing is heard of that now.
+    """
     amount = _VERBOSE if verbose else _BRIEF
     blocks: list[RichText] = [
         _head(view, now, title),
         _lines([*_done(view, now, amount), *_running(view, now, amount)]),
         _lines(_tasks(view, now, amount)),
-        _lines(_troubles(view, now)),
+        _lines([*_unheard(away), *_troubles(view, now)]),
     ]
     if verbose and (thought := _thought(view)):
         blocks.append(italic(thought))
@@ -249,6 +253,12 @@ def _latest(task: TaskItem, view: SessionView) -> str:
 
 
 # ---------------------------------------------------------------- what is in the way
+
+
+def _unheard(away: str) -> Iterator[RichText]:
+    if away:
+        named = isolated(line(away, 40))
+        yield plain(f"⚠ {named} is not connected: this is the last that was heard. What runs there goes on.")
 
 
 def _troubles(view: SessionView, now: float) -> Iterator[RichText]:

@@ -120,8 +120,11 @@ class Deliveries(Table):
             (self.now, key),
         )
 
-    def left_alone(self, delivery: Delivery, problem: str) -> None:
-        """Nothing can be done about a message, until something else is wanted of it."""
+    def left_alone(self, delivery: Delivery, problem: str = "") -> None:
+        """Nothing can or need be done about a message, until something else is wanted of it.
+
+        `problem` is why Telegram did not take it, if it was that.
+        """
         self._connection.execute(
             "UPDATE messages SET problem = ?1, changed_at = ?2, due = digest <> ?3 OR attachment_digest <> ?4 "
             "WHERE key = ?5",

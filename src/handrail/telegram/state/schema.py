@@ -88,6 +88,21 @@ _TABLES = (
     "CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
 )
 
+_LATER = "strftime('%s', 'now') + 24 * 3600"
+_IS_OVER = "json_valid(value) AND json_extract(value, '$.outcome') NOT IN ('lost', 'unsent')"
+_NOTES_END = (
+    # When a note is forgotten, if ever; and whether messages and buttons under its key stay as long as it does.
+    "ALTER TABLE notes ADD COLUMN forget_at REAL",
+    "ALTER TABLE notes ADD COLUMN holds INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX notes_by_end ON notes (forget_at) WHERE forget_at IS NOT NULL",
+    "CREATE INDEX notes_holding ON notes (key) WHERE holds",
+    # What was noted before ends as if it had been noted now.
+    f"UPDATE notes SET forget_at = {_LATER} * 180 WHERE key GLOB 'prompt:*'",  # noqa: S608
+    f"UPDATE notes SET forget_at = {_LATER} * 365 WHERE key GLOB 'outbox:*' OR key GLOB 'sent:*'",  # noqa: S608
+    f"UPDATE notes SET forget_at = {_LATER} * 365, holds = key NOT GLOB 'ask:digest:*' WHERE key GLOB 'ask:*'",  # noqa: S608
+    f"UPDATE notes SET forget_at = {_LATER} * 30, holds = 0 WHERE holds AND {_IS_OVER}",  # noqa: S608
+)
+
 
 def create_tables(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -95,5 +110,10 @@ def create_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_tables,)
+def give_notes_an_end(connection: sqlite3.Connection) -> None:
+    for statement in _NOTES_END:
+        connection.execute(statement)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_tables, give_notes_an_end)
 """A step is never changed once it was released; what comes later is a new one at the end."""

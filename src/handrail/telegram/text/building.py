@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from handrail.telegram.text.rich import Entity, EntityKind, RichText, utf16_length
 from handrail.telegram.text.units import Units
 
@@ -168,7 +170,7 @@ def _trimmed(entity: Entity, units: Units) -> Entity:
         start = entity.offset
     if (start, end - start) == (entity.offset, entity.length):
         return entity
-    return Entity(entity.kind, start, end - start, entity.url, entity.language)
+    return replace(entity, offset=start, length=end - start)
 
 
 def _place(entity: Entity) -> tuple[int, int, int]:

@@ -16,6 +16,7 @@ __all__ = [
     "code",
     "italic",
     "joined",
+    "mention",
     "plain",
     "pre",
     "styled",
@@ -31,6 +32,7 @@ EntityKind: TypeAlias = Literal[
     "code",
     "pre",
     "text_link",
+    "text_mention",
     "blockquote",
     "expandable_blockquote",
 ]
@@ -42,13 +44,14 @@ def utf16_length(text: str) -> int:
 
 
 class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a part of a text looks. `url` belongs to a `text_link`, `language` to a `pre`."""
+    """How a part of a text looks. `url` belongs to a `text_link`, `language` to a `pre`, `user` to a `text_mention`."""
 
     kind: EntityKind
     offset: int
     length: int
     url: str = ""
     language: str = ""
+    user: int = 0
 
 
 class RichText(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -99,6 +102,11 @@ def code(text: str) -> RichText:
 
 def pre(text: str, language: str = "") -> RichText:
     return styled(text, "pre", language=language)
+
+
+def mention(name: str, user: int) -> RichText:
+    """Somebody's name. Their phone shows that they are meant."""
+    return RichText(name, (Entity("text_mention", 0, utf16_length(name), user=user),) if name else ())
 
 
 def joined(parts: Iterable[RichText | str], between: str = "") -> RichText:

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from handrail.rendering.amounts import count
 from handrail.telegram.text.building import tidied
 from handrail.telegram.text.rich import EMPTY, Entity, RichText, utf16_length
 from handrail.telegram.text.units import Units
 
-__all__ = ["LONGEST_MESSAGE", "MOST_ENTITIES", "beginning", "entity_bytes", "fits", "left_out", "shortened", "split"]
+__all__ = [
+    "LONGEST_CAPTION",
+    "LONGEST_MESSAGE",
+    "MOST_ENTITIES",
+    "beginning",
+    "entity_bytes",
+    "fits",
+    "left_out",
+    "shortened",
+    "split",
+]
 
 LONGEST_MESSAGE = 4096
+LONGEST_CAPTION = 1024
+"""Of the text that belongs to a file."""
 MOST_ENTITIES = 100
 MOST_ENTITY_BYTES = 9_000
 """Telegram refuses a message whose entities take more than about 9,500 bytes: a few dozen long links."""
@@ -192,4 +206,4 @@ def _clipped(entity: Entity, start: int, end: int) -> Entity | None:
     first, last = max(entity.offset, start), min(entity.offset + entity.length, end)
     if first >= last:
         return None
-    return Entity(entity.kind, first - start, last - first, entity.url, entity.language)
+    return replace(entity, offset=first - start, length=last - first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ApiError", "bad_request", "conflict", "forbidden"]
+__all__ = ["ApiError", "bad_request", "conflict", "forbidden", "upgraded"]
 
 
 class ApiError(Exception):
@@ -36,3 +36,9 @@ def forbidden(words: str) -> ApiError:
 def conflict(words: str) -> ApiError:
     """Two ways of getting updates are in each other's way."""
     return ApiError(409, f"Conflict: {words}")
+
+
+def upgraded(chat: int) -> ApiError:
+    """The group is a supergroup now, which has another id."""
+    words = "Bad Request: group chat was upgraded to a supergroup chat"
+    return ApiError(400, words, {"migrate_to_chat_id": chat})

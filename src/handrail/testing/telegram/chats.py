@@ -55,6 +55,8 @@ class Chat:
         self.is_forum = is_forum
         self.bot_is_admin = bot_is_admin
         self.bot_is_member = True
+        self.upgraded_to: Chat | None = None
+        """The supergroup that it became."""
         self.topics: dict[int, Topic] = {}
         self.drafts: list[Draft] = []
         """Every draft that was shown, in order."""
@@ -168,6 +170,11 @@ class Chat:
         """Take a message away, for everybody. The bot is not told, as with the real one."""
         self.world.remove(message)
 
+    async def pin(self, message: Message, *, by: User | None = None) -> Message:
+        """Pin a message. Returns the message that says so, which nobody wrote."""
+        message.is_pinned = True
+        return self.world.announce(self, by or self.person, {"pinned_message": message.as_json(with_reply=False)})
+
     def topic(self, name: str) -> Topic:
         """The topic of this name; made if it is not there."""
         found = next((topic for topic in self.topics.values() if topic.name == name), None)
@@ -177,6 +184,10 @@ class Chat:
         """Throw the bot out of the group."""
         self.bot_is_member = False
         self.world.bot_membership_changed(self, self.members[0], "member", "kicked")
+
+    def upgrade(self, id: int) -> Chat:
+        """Make a supergroup of a group, as turning on topics does: it gets another id, and its messages stay behind."""
+        return self.world.upgrade(self, id)
 
     # For the API
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from handrail.testing.telegram.entities import Entity, units
 
-__all__ = ["detected", "is_command_for"]
+__all__ = ["WrittenCommand", "command_in", "detected"]
 
-_COMMAND_TO = re.compile(r"/\w+(?:@(\w+))?")
+_COMMAND_TO = re.compile(r"/(\w+)(?:@(\w+))?")
 
 _PATTERNS = (
     ("url", re.compile(r"\b(?:https?|ftp|tg|ton)://[^\s<>\"]*[^\s<>\".,;:!?)\]']", re.IGNORECASE)),
@@ -27,10 +28,17 @@ _PATTERNS = (
 """In this order: what an earlier one took, a later one leaves."""
 
 
-def is_command_for(username: str, text: str) -> bool:
-    """Whether a text is a command to a bot, or to no bot by name."""
-    command = _COMMAND_TO.match(text)
-    return command is not None and (command[1] is None or command[1].lower() == username.lower())
+class WrittenCommand(NamedTuple):
+    """A command, and the name of the bot that it is for, in small letters; empty if it names none."""
+
+    name: str
+    bot: str
+
+
+def command_in(text: str) -> WrittenCommand | None:
+    """The command that a text begins with."""
+    found = _COMMAND_TO.match(text)
+    return WrittenCommand(found[1], (found[2] or "").lower()) if found is not None else None
 
 
 def detected(text: str) -> list[Entity]:

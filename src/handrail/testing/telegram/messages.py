@@ -139,6 +139,20 @@ class Message:
         """The words in the chat's input, if this message opened it for a reply."""
         return str(self.reply_markup.get("input_field_placeholder", ""))
 
+    def asks_reply_of(self, person: User) -> bool:
+        """Whether it opens the input of a person's app for a reply.
+
+        A `selective` one does so only for those whom it names, and for whoever wrote what it answers.
+        """
+        if not self.reply_markup.get("force_reply"):
+            return False
+        answered = self.reply_to.sender if self.reply_to is not None else None
+        named = any(entity.user.get("id") == person.id for entity in self.entities)
+        return not self.reply_markup.get("selective") or named or answered is person or self._calls(person)
+
+    def _calls(self, person: User) -> bool:
+        return bool(person.username) and f"@{person.username}".lower() in self.text.lower().split()
+
     def button(self, wanted: str) -> Button | None:
         """The button of this text or data."""
         every = [button for row in self.buttons for button in row]

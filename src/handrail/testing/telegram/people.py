@@ -12,10 +12,18 @@ __all__ = ["BotAccount", "User"]
 
 
 class User:
-    """A person. Made by `TelegramServer.user`."""
+    """A person, or a bot that is not under test. Made by `TelegramServer.user` and `TelegramServer.other_bot`."""
 
     def __init__(
-        self, world: World, id: int, first_name: str, *, last_name: str = "", username: str = "", language: str = "en"
+        self,
+        world: World,
+        id: int,
+        first_name: str,
+        *,
+        last_name: str = "",
+        username: str = "",
+        language: str = "en",
+        is_bot: bool = False,
     ) -> None:
         self._world = world
         self.id = id
@@ -23,6 +31,7 @@ class User:
         self.last_name = last_name
         self.username = username
         self.language = language
+        self.is_bot = is_bot
         self.has_blocked = False
         """Whether they have blocked the bot."""
 
@@ -50,7 +59,7 @@ class User:
         """As the API describes them."""
         optional = {"last_name": self.last_name, "username": self.username, "language_code": self.language}
         given = {name: value for name, value in optional.items() if value}
-        return {"id": self.id, "is_bot": False, "first_name": self.first_name, **given}
+        return {"id": self.id, "is_bot": self.is_bot, "first_name": self.first_name, **given}
 
     def _set_blocked(self, blocked: bool) -> None:
         if self.has_blocked == blocked:
@@ -63,6 +72,8 @@ class User:
 class BotAccount:
     """The bot under test."""
 
+    is_bot = True
+
     def __init__(self, token: str, *, first_name: str, username: str, reads_all_groups: bool) -> None:
         number, colon, secret = token.partition(":")
         if not (number.isdigit() and colon and secret):
@@ -71,7 +82,7 @@ class BotAccount:
         self.first_name = first_name
         self.username = username
         self.reads_all_groups = reads_all_groups
-        """Whether its privacy mode is off: otherwise it sees in groups only commands and replies to itself."""
+        """Whether its privacy mode is off: otherwise it sees in groups only its commands and replies to itself."""
         self.commands: dict[str, list[dict[str, str]]] = {}
         """What `setMyCommands` set, by scope and language (written as JSON)."""
         self.menu_button: dict[str, Any] = {"type": "commands"}

@@ -121,9 +121,14 @@ class TelegramServer:
 
     # Who is there
 
-    def user(self, id: int, first_name: str, **names: str) -> User:
-        """Somebody; also `last_name=`, `username=`, `language=`."""
-        return self._world.add_user(User(self._world, id, first_name, **names))
+    def user(self, id: int, first_name: str, *, last_name: str = "", username: str = "", language: str = "en") -> User:
+        """Somebody."""
+        somebody = User(self._world, id, first_name, last_name=last_name, username=username, language=language)
+        return self._world.add_user(somebody)
+
+    def other_bot(self, id: int, first_name: str, username: str) -> User:
+        """Another bot, to be put into groups: it writes there as people do, and the bot under test does not hear it."""
+        return self._world.add_user(User(self._world, id, first_name, username=username, language="", is_bot=True))
 
     def group(
         self,

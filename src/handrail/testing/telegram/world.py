@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from handrail.testing.telegram.api_errors import bad_request, forbidden
+from handrail.testing.telegram.api_errors import bad_request, forbidden, upgraded
 from handrail.testing.telegram.chats import Chat, Draft, Topic
-from handrail.testing.telegram.detecting import detected, is_command_for
+from handrail.testing.telegram.detecting import command_in, detected
 from handrail.testing.telegram.entities import Entity
 from handrail.testing.telegram.faults import Faults
 from handrail.testing.telegram.files import PIXEL, FileShelf
@@ -58,6 +58,14 @@ class World:
         self.chats[chat.id] = chat
         return chat
 
+    def upgrade(self, chat: Chat, id: int) -> Chat:
+        """A group becomes a supergroup: the bot hears so in both, and may write only in the new one."""
+        made = Chat(self, id, "supergroup", title=chat.title, members=chat.members, bot_is_admin=chat.bot_is_admin)
+        chat.upgraded_to = self.add_group(made)
+        self.announce(chat, chat.members[0], {"migrate_to_chat_id": id})
+        self.announce(made, chat.members[0], {"migrate_from_chat_id": chat.id})
+        return made
+
     def private_chat(self, user: User, *, started: bool) -> Chat:
         """The chat between somebody and the bot."""
         if user.id not in self.chats:
@@ -70,6 +78,8 @@ class World:
         chat = self.chats.get(chat_id)
         if chat is None:
             raise bad_request("chat not found")
+        if chat.upgraded_to is not None:
+            raise upgraded(chat.upgraded_to.id)
         if chat.is_private and chat.person.has_blocked:
             raise forbidden("bot was blocked by the user")
         if not chat.bot_is_member:
@@ -127,6 +137,12 @@ class World:
             chat.bot_is_member = True
         if self._bot_hears(message):
             self.updates.add("message", message.as_json())
+        return message
+
+    def announce(self, chat: Chat, by: User, what: dict[str, Any]) -> Message:
+        """A message that nobody wrote: it says what somebody did. Bots hear of it in every chat."""
+        message = self.add_message(chat, by, service=what)
+        self.updates.add("message", message.as_json())
         return message
 
     def change_text(self, message: Message, text: str) -> None:
@@ -226,18 +242,30 @@ class World:
         return next(self._group_ids.setdefault(chat.id, itertools.count(2)))
 
     def _bot_hears(self, message: Message) -> bool:
-        """In groups a bot in privacy mode hears commands and replies to itself only: not even that it is mentioned."""
+        """No bot hears another one. In groups, one in privacy mode does not even hear that it is mentioned.
+
+        It hears replies to itself, commands with its name, and those without any if it was the last bot that wrote.
+        """
         chat = message.chat
+        if message.sender.is_bot:
+            return False
         if chat.is_private or self.bot.reads_all_groups or chat.bot_is_admin:
             return True
-        replied = message.reply_to is not None and message.reply_to.by_bot and not message.reply_to.service
-        return replied or is_command_for(self.bot.username, message.text)
+        if message.reply_to is not None and message.reply_to.by_bot and not message.reply_to.service:
+            return True
+        command = command_in(message.text)
+        return command is not None and (command.bot == self.bot.username.lower() if command.bot else _wrote_last(chat))
 
     def _as_pressed(self, message: Message) -> dict[str, Any]:
         """A message that is gone by now is described by its id alone."""
         if not message.is_deleted:
             return message.as_json()
         return {"chat": message.chat.as_json(), "message_id": message.id, "date": 0}
+
+
+def _wrote_last(chat: Chat) -> bool:
+    """Whether no other bot wrote in a chat since the one under test did."""
+    return next((each.by_bot for each in reversed(chat.log.values()) if each.sender.is_bot), False)
 
 
 def _membership(bot: dict[str, Any], status: str) -> dict[str, Any]:

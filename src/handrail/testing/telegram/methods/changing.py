@@ -18,6 +18,8 @@ _SAME = (
     "message is not modified: specified new message content and reply markup are exactly the same as a current "
     "content and reply markup of the message"
 )
+_LASTING = frozenset({"force_reply", "keyboard"})
+"""A message that was sent with one of these can never be edited."""
 _DELETABLE_SECONDS = 48 * 3600
 
 
@@ -86,7 +88,7 @@ def _editable(call: Call) -> Message:
     if not call.parameters.text("chat_id") and call.parameters.number("message_id") == 0:
         raise bad_request("message identifier is not specified")
     message = message_of(call, chat_of(call), "message to edit")
-    if not message.by_bot or message.service or message.forwarded_from:
+    if not message.by_bot or message.service or message.forwarded_from or _LASTING & message.reply_markup.keys():
         raise bad_request("message can't be edited")
     return message
 

@@ -37,7 +37,7 @@ def picture(world: World) -> dict[str, Any]:
 
 def _chat(chat: Chat) -> dict[str, Any]:
     acting = chat.actions and time.monotonic() - chat.acted_at < _ACTION_SECONDS and not chat.draft
-    last = next((message for message in reversed(chat.messages) if message.reply_markup), None)
+    last = next((message for message in reversed(chat.messages) if _opens_input(message)), None)
     return {
         "id": chat.id,
         "name": _name(chat),
@@ -50,6 +50,13 @@ def _chat(chat: Chat) -> dict[str, Any]:
         "input": {**last.reply_markup, "message": last.id} if last else {},
         "blocked": chat.is_private and chat.person.has_blocked,
     }
+
+
+def _opens_input(message: Message) -> bool:
+    """Whether anybody here sees it: a `selective` one may be meant for nobody."""
+    if not message.reply_markup.get("force_reply"):
+        return bool(message.reply_markup)
+    return any(message.asks_reply_of(member) for member in message.chat.members)
 
 
 def _name(chat: Chat) -> str:
