@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from handrail.errors import HandrailError, StoreError
 from handrail.events.resume import RESUME_LINE, find_resume_token
@@ -279,8 +279,8 @@ class Router:
                 await self._say(message, f"Now on {branch}." if branch else "Write what is to be done.")
             return
         self.typing(place)
-        content = await self._content(messages, text, hub, place, session_id)
-        await self.sessions.send(hub, place, content, message_id=message.message_id, session_id=session_id)
+        said = await self.files.received(messages, text) if any(each.has_media for each in messages) else text
+        await self.sessions.send(hub, place, said, message_id=message.message_id, session_id=session_id)
 
     async def _take_branch(self, hub: Hub, place: Place, branch: str) -> None:
         chat = await projects.bind_branch(hub, self.state, self.settings(), place, branch)
@@ -300,23 +300,6 @@ class Router:
         if quoted is not None:
             return (await hub.get(quoted, adopt=True)).id, text
         return "", text
-
-    async def _content(
-        self, messages: Sequence[Message], text: str, hub: Hub, place: Place, session_id: str
-    ) -> str | list[dict[str, Any]]:
-        if not any(message.has_media for message in messages):
-            return text
-        cwd, host = await self._directory(hub, place, session_id)
-        return await self.files.content(messages, text, cwd=cwd, host=host)
-
-    async def _directory(self, hub: Hub, place: Place, session_id: str) -> tuple[str, str]:
-        """Where the session works that a file is for."""
-        chat = await self.state.read(lambda tables: tables.chat(place))
-        row = await hub.store.get_session(session_id or chat.session_id) if session_id or chat.session_id else None
-        if row is not None:
-            return row.cwd, row.host
-        project = await projects.project_of(self.state, place, self.settings())
-        return project.cwd, project.host
 
     async def _edited(self, message: Message, user: User) -> None:
         """A message was changed after it was sent. Of what nobody can see, Telegram says so without a date."""

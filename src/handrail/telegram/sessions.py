@@ -22,6 +22,7 @@ from handrail.sessions.session import Session
 from handrail.store.base import SessionRow
 from handrail.telegram import lifetimes, projects
 from handrail.telegram.commands.wishes import WORKING, prepare, wishes
+from handrail.telegram.files.parcel import Said, unpacked
 from handrail.telegram.model import Content, Place, Priority, WantedMessage
 from handrail.telegram.names import Names
 from handrail.telegram.people import People
@@ -80,13 +81,14 @@ class ChatSessions:
 
     # ------------------------------------------------------------ which session a chat has
 
-    async def start(self, hub: Hub, place: Place, content: Any = "", *, message_id: int) -> Session:
+    async def start(self, hub: Hub, place: Place, said: Said = "", *, message_id: int) -> Session:
         """A new session of the chat, in its project and as it prefers, with its first message."""
         chat = await self._chat(place)
         conversation = self._names.session(place, message_id)
         session = await self._started(hub, chat, conversation)
         await self._bind(hub, place, session.id, cursor=0)
-        if content:
+        if said:
+            content = await unpacked(said, await session.row())
             await self._deliver(hub, place, session, content, message_id=message_id)
         return session
 
@@ -180,15 +182,16 @@ class ChatSessions:
     # ------------------------------------------------------------ messages
 
     async def send(
-        self, hub: Hub, place: Place, content: Any, *, message_id: int, session_id: str = "", when: When = ""
+        self, hub: Hub, place: Place, said: Said, *, message_id: int, session_id: str = "", when: When = ""
     ) -> None:
         """A message to this session, or to that of the chat. Raises `SessionNotFound` for one that was named."""
         chat = await self._chat(place)
         target = session_id or chat.session_id
         row = await self._row(hub, place, target, was_named=bool(session_id), message_id=message_id)
         if row is None:
-            await self.start(hub, place, content, message_id=message_id)
+            await self.start(hub, place, said, message_id=message_id)
             return
+        content = await unpacked(said, row)
         await self._bind(hub, place, row.id, cursor=row.last_seq)
         session = hub.session(row.id)
         if row.status in WORKING and (when or chat.prefs.queue) == "after":

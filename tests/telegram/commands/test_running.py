@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.protocol.options import Options
+from handrail.store.base import SessionRow
 from handrail.telegram.commands.parsing import command_line
 from handrail.telegram.commands.running import named_session
 from handrail.telegram.files.desk import FilesDesk
+from handrail.telegram.files.parcel import Parcel
 from handrail.telegram.incoming import Chat as IncomingChat
 from handrail.telegram.incoming import Document, Message
 from handrail.telegram.model import Place
@@ -141,9 +143,12 @@ async def test_a_file_goes_where_the_session_works_that_it_is_for(tmp_path: Path
         def __init__(self) -> None:
             self.directories: list[str] = []
 
-        async def content(self, messages: Sequence[Message], text: str, *, cwd: str, host: str = "") -> str:
-            self.directories.append(cwd)
-            return text
+        async def received(self, messages: Sequence[Message], text: str) -> Parcel:
+            return Parcel([{"type": "text", "text": text}], [self.put])
+
+        async def put(self, row: SessionRow) -> str:
+            self.directories.append(row.cwd)
+            return "notes.txt"
 
     async with bench(tmp_path) as it:
         ann, files = it.chat(ANN), Files()

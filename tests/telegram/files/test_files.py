@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from handrail import HandrailError, Hub, Session
 from handrail.errors import HostAway
+from handrail.store.base import SessionRow
 from handrail.telegram.bot import TelegramBot
 from handrail.telegram.commands.context import CommandContext, NotSo
 from handrail.telegram.files.desk import FilesDesk
@@ -57,7 +58,8 @@ class Desk:
         return [update.message for update in updates if update.message is not None]
 
     async def content(self, messages: list[Message], text: str = "") -> Any:
-        return await self.files.content(messages, text, cwd=str(self.project))
+        parcel = await self.files.received(messages, text)
+        return await parcel.content(SessionRow(id="s", cwd=str(self.project), created_at=0.0, updated_at=0.0))
 
     async def sent(self) -> list[tuple[str, str, bytes]]:
         """What stands in the chat: words, kind and bytes of each file, in order."""

@@ -26,13 +26,13 @@ from handrail.telegram.model import (
     WantedMessage,
     is_at_least,
 )
-from handrail.telegram.projects import project_of
 from handrail.telegram.settings import TelegramSettings
 from handrail.telegram.state.chats import Chat
 from handrail.telegram.text.rich import RichText, plain
 from handrail.telegram.text.splitting import LONGEST_CAPTION, LONGEST_MESSAGE, shortened
 
 if TYPE_CHECKING:
+    from handrail.telegram.files.parcel import Parcel, Said
     from handrail.telegram.incoming import Message
     from handrail.telegram.state import BridgeState, Tables
 
@@ -75,7 +75,7 @@ class Queued(Protocol):
 class ChatSessions(Protocol):
     """The sessions of chats, as far as commands need them."""
 
-    async def start(self, hub: Hub, place: Place, content: Any = "", *, message_id: int) -> Session:
+    async def start(self, hub: Hub, place: Place, said: Said = "", *, message_id: int) -> Session:
         """A new session of the chat, in its project and as it prefers, with its first message."""
 
     async def take(self, hub: Hub, place: Place, session_id: str) -> None:
@@ -85,7 +85,7 @@ class ChatSessions(Protocol):
         """The chat has no session any more: its next message starts one."""
 
     async def send(
-        self, hub: Hub, place: Place, content: Any, *, message_id: int, session_id: str = "", when: When = ""
+        self, hub: Hub, place: Place, said: Said, *, message_id: int, session_id: str = "", when: When = ""
     ) -> None:
         """A message to this session, or to that of the chat."""
 
@@ -126,9 +126,7 @@ class BridgeReport(Protocol):
 class FilesCommand(Protocol):
     """What carries out /file, and makes of pictures and documents what Claude takes."""
 
-    async def content(
-        self, messages: Sequence[Message], text: str, *, cwd: str, host: str
-    ) -> str | list[dict[str, Any]]: ...
+    async def received(self, messages: Sequence[Message], text: str) -> Parcel: ...
 
     async def command(
         self, context: CommandContext, arguments: str, *, message: Message | None, replied: Message | None
@@ -231,16 +229,11 @@ class CommandContext:
     async def session(self, reference: str = "") -> Session:
         return self.hub.session(await self.session_id(reference))
 
-    async def content(self, text: str, *, session_id: str = "") -> str | list[dict[str, Any]]:
-        """What a message with a command gives to Claude: the words behind the command, and what is attached to it.
-
-        Files are put where the session works that they are for; without one, into the chat's project.
-        """
+    async def said(self, text: str) -> str | Parcel:
+        """What a message with a command says to Claude: the words behind the command, and what is attached to it."""
         if self.files is None or self.message is None or not self.message.has_media:
             return text
-        row = await self.hub.store.get_session(session_id) if session_id else None
-        where = row or await project_of(self.state, self.place, self.settings)
-        return await self.files.content(self.album or [self.message], text, cwd=where.cwd, host=where.host)
+        return await self.files.received(self.album or [self.message], text)
 
     # ------------------------------------------------------------ answers
 

@@ -27,10 +27,8 @@ async def queue(context: CommandContext, rest: str) -> None:
         case "steer" | "after" as chosen:
             await _set(context, chosen)
         case _:
-            content = await context.content(rest, session_id=(await context.chat()).session_id)
-            await context.sessions.send(
-                context.hub, context.place, content, message_id=context.message_id, when="after"
-            )
+            said = await context.said(rest)
+            await context.sessions.send(context.hub, context.place, said, message_id=context.message_id, when="after")
 
 
 async def queue_pressed(context: CommandContext, data: Mapping[str, Any]) -> None:

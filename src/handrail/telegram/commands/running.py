@@ -42,8 +42,8 @@ async def new(context: CommandContext, rest: str) -> None:
         await projects.bind_branch(context.hub, context.state, context.settings, context.place, branch)
     await context.sessions.leave(context.place)
     project = await projects.project_of(context.state, context.place, context.settings)
-    if content := await context.content(text):
-        await context.sessions.start(context.hub, context.place, content, message_id=context.message_id)
+    if said := await context.said(text):
+        await context.sessions.start(context.hub, context.place, said, message_id=context.message_id)
         return
     await context.say(joined(["Your next message starts a new session in ", *_where(project, await _branch(context))]))
 
@@ -70,9 +70,9 @@ async def continue_session(context: CommandContext, rest: str) -> None:
     reference, text = named_session(rest)
     session = await (context.named_session(reference) if reference else _latest(context))
     await context.sessions.take(context.hub, context.place, session.id)
-    if content := await context.content(text, session_id=session.id):
+    if said := await context.said(text):
         await context.sessions.send(
-            context.hub, context.place, content, message_id=context.message_id, session_id=session.id
+            context.hub, context.place, said, message_id=context.message_id, session_id=session.id
         )
         return
     row = await session.row()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from handrail.errors import HandrailError
@@ -21,12 +22,12 @@ from handrail.telegram.files.incoming import (
     Incoming,
     UnusableFile,
     incoming_of,
-    path_blocks,
     picture_block,
     picture_kind,
     text_block,
     text_of,
 )
+from handrail.telegram.files.parcel import Parcel
 from handrail.telegram.incoming import Message
 from handrail.telegram.model import Place
 
@@ -57,12 +58,10 @@ class FilesDesk:
 
     # ------------------------------------------------------------ to Claude
 
-    async def content(
-        self, messages: Sequence[Message], text: str, *, cwd: str, host: str = ""
-    ) -> str | list[dict[str, Any]]:
-        """What Claude is sent for a message with a file, or for all messages of an album. Raises `HandrailError`."""
+    async def received(self, messages: Sequence[Message], text: str) -> Parcel:
+        """A message with a file, or all messages of an album, as Claude is to get it. Raises `HandrailError`."""
         blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text.strip() else []
-        put: list[str] = []
+        files: list[Callable[[SessionRow], Awaitable[str]]] = []
         for message in messages:
             file = incoming_of(message)
             data = await self._downloaded(file.file_id)
@@ -72,8 +71,8 @@ class FilesDesk:
             if block is not None:
                 blocks.append(block)
             else:
-                put.append(await self._put(message.message_id, file, data, cwd=cwd, host=host))
-        return [*blocks, *path_blocks(put)]
+                files.append(partial(self._put, f"{INBOX}/{message.message_id}-{file.name}", file, data))
+        return Parcel(blocks, files)
 
     async def answer(self, messages: Sequence[Message]) -> str:
         """The text of a file that is an answer to an ask. Raises `NotUnderstood` if it cannot be one."""
@@ -91,12 +90,11 @@ class FilesDesk:
                 await asyncio.sleep(pause)
         return await self._bot.download(file_id, LARGEST_DOWNLOAD)
 
-    async def _put(self, message_id: int, file: Incoming, data: bytes, *, cwd: str, host: str) -> str:
-        """Put a file into the session's inbox. Done twice, it is the same file."""
-        path = f"{INBOX}/{message_id}-{file.name}"
+    async def _put(self, path: str, file: Incoming, data: bytes, row: SessionRow) -> str:
+        """Put a file into the session's inbox."""
         try:
-            await self._hub.files.put(f"{cwd}/{INBOX}/.gitignore", IGNORE_ALL, host=host, replace=True)
-            await self._hub.files.put(f"{cwd}/{path}", data, host=host, replace=True)
+            await self._hub.files.put(f"{row.cwd}/{INBOX}/.gitignore", IGNORE_ALL, host=row.host, replace=True)
+            await self._hub.files.put(f"{row.cwd}/{path}", data, host=row.host, replace=True)
         except HubUnreachable:
             raise
         except HandrailError as error:
