@@ -95,7 +95,7 @@ async def live(order: Order) -> None:
 async def die_at(point: Point, session: Session, decided: Awaitable[None], directory: Path) -> None:
     match point:
         case "carried out":
-            await until((directory / "work" / "effects").exists)
+            await until(lambda: any(file.stat().st_size for file in directory.glob("work/effects")))
         case "in the transcript":
             await until(lambda: any(b'"tool_result"' in path.read_bytes() for path in directory.rglob("*-*-*.jsonl")))
         case "told to whoever decided":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from typing import Any
 
 import pytest
@@ -44,6 +45,32 @@ def test_a_message_without_a_newline_is_a_line(frames: list[dict[str, Any]]) -> 
 
 def test_half_an_object_waits_for_its_other_half() -> None:
     assert cut(['{"a": "}', '"}']) == [b'{"a": "}"}']
+    assert cut(['{"a": "\\', '"}', '"}', '{"b": 1} ']) == [b'{"a": "\\"}"}', b'{"b": 1} '.strip()]
+
+
+@pytest.mark.slow
+@given(FRAMES, st.data())
+def test_objects_without_newlines_are_found_in_any_pieces(frames: list[dict[str, Any]], data: st.DataObject) -> None:
+    messages: list[str | bytes] = []
+    for frame in frames:
+        text = json.dumps(frame, ensure_ascii=data.draw(st.booleans())).encode()
+        places = sorted(data.draw(st.lists(st.integers(1, len(text) - 1), max_size=6, unique=True)))
+        messages += [text[a:b] for a, b in itertools.pairwise([0, *places, len(text)])]
+    assert [json.loads(line) for line in cut(messages)] == frames
+
+
+def test_what_can_never_be_whole_waits_for_its_newline() -> None:
+    assert cut(['{"a": 1},', "{}", "{}", '\n{"b": 2}']) == [b'{"a": 1},{}{}', b'{"b": 2}']
+
+
+@pytest.mark.parametrize("end", [",{}", "}", '"}', "{"])
+def test_many_small_pieces_of_a_long_line_cost_little(end: str) -> None:
+    cutter = LineCutter(1 << 26)
+    assert list(cutter.feed('{"a": "' + "x" * 2_000_000 + '", "b": [{}')) == []
+    begun = time.process_time()
+    for _ in range(2_000):
+        list(cutter.feed(end))
+    assert time.process_time() - begun < 2.0  # some milliseconds for each piece if all of it were read again
 
 
 @given(st.lists(st.binary(max_size=40) | st.text(max_size=40), max_size=10))

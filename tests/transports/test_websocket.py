@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from websockets.asyncio.client import connect
@@ -282,6 +283,18 @@ async def test_posts_that_make_no_sense_are_refused() -> None:
         headers = {"Authorization": f"Bearer {line.ingress.token}"}
         for body in (b"", b"no json", b"[]", b'{"events": 7}'):
             assert (await line.cli.http.post(url, content=body, headers=headers)).status_code == 400
+        assert (await line.client.run("hello")).result == "hello"
+
+
+async def test_what_strangers_post_is_not_read() -> None:
+    async with on_the_line(posts=True) as line:
+        where = urlsplit(line.ingress.url)
+        path = where.path.replace("/ws/", "/session/") + "/events"
+        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+        writer.write(f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 60000000\r\n\r\n".encode())
+        async with asyncio.timeout(PATIENCE):
+            assert b" 401 " in await reader.read()
+        writer.close()
         assert (await line.client.run("hello")).result == "hello"
 
 

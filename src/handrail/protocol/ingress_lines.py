@@ -113,16 +113,17 @@ class LineCutter:
         if self._partial[:1] != b"{" or self._hopeless:
             return False
         if self._nesting is None:
-            if piece[-1:] == b"}" and _is_whole(self._partial):
+            if _is_whole(self._partial):
                 return True
             self._nesting = Nesting()
             self._nesting.add(bytes(self._partial))
-        else:
-            self._nesting.add(piece)
-            if self._nesting.is_closed and _is_whole(self._partial):
-                return True
-        self._hopeless = self._nesting.is_closed
-        return False
+            self._hopeless = self._nesting.is_closed
+            return False
+        self._nesting.add(piece)
+        if not self._nesting.is_closed:
+            return False
+        self._hopeless = not _is_whole(self._partial)
+        return not self._hopeless
 
     def _keep(self, piece: bytes) -> None:
         if self._skipping:

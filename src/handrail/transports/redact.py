@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -28,22 +29,33 @@ _SECRET_WORD: Final = re.compile(r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDEN
 # MCP's progress tokens pair requests with notifications; they protect nothing.
 _HARMLESS_NAMES: Final = frozenset({"progressToken"})
 
-# What looks like a secret whatever it is called; the group is what goes. These patterns and the next take a time
-# linear in the length of the text: no two repetitions in a row can match the same characters.
-_SECRET_SHAPES: Final = (
-    re.compile(rb"\b(sk-[A-Za-z0-9_-]{16,})"),
-    re.compile(rb"\b(ghp_[A-Za-z0-9]{20,}|github_pat_\w{20,})"),
-    re.compile(rb"\b(\d{8,10}:AA[A-Za-z0-9_-]{30,})"),  # a Telegram bot's token
-    re.compile(rb"\bbearer\s+([A-Za-z0-9._~+/=-]{12,})", re.IGNORECASE),
-    re.compile(rb"://([^/\s:@]+:[^/\s@]+)@"),
-)
-# A name and its value inside a text: `NAME=value`, `--name value`, `"name": "value"`, `Name: value`.
-_ASSIGNMENTS: Final = (
-    re.compile(rb"\b(?P<name>\w{1,100})=(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"',;&]+)"),
-    re.compile(rb"(?<![\w-])--(?P<name>[A-Za-z][\w-]{1,100})[= ](?P<value>[^\s-]\S*)"),
-    re.compile(rb"""["'](?P<name>[\w. -]{1,100})\\?["']\s*:\s*\\?["'](?P<value>[^"'\\]+)"""),
-    re.compile(rb"(?P<name>authorization|api-key|cookie):\s*(?P<value>[^\s\"'][^\n\"']*)", re.IGNORECASE),
-)
+
+# The patterns below take a time linear in the length of the text: no two repetitions in a row can match the same
+# characters. They are compiled when something first needs them: a session that is not written down never does.
+
+
+@cache
+def _secret_shapes() -> tuple[re.Pattern[bytes], ...]:
+    """What looks like a secret whatever it is called; the group is what goes."""
+    return (
+        re.compile(rb"\b(sk-[A-Za-z0-9_-]{16,})"),
+        re.compile(rb"\b(ghp_[A-Za-z0-9]{20,}|github_pat_\w{20,})"),
+        re.compile(rb"\b(\d{8,10}:AA[A-Za-z0-9_-]{30,})"),  # a Telegram bot's token
+        re.compile(rb"\bbearer\s+([A-Za-z0-9._~+/=-]{12,})", re.IGNORECASE),
+        re.compile(rb"://([^/\s:@]+:[^/\s@]+)@"),
+    )
+
+
+@cache
+def _assignments() -> tuple[re.Pattern[bytes], ...]:
+    """A name and its value inside a text: `NAME=value`, `--name value`, `"name": "value"`, `Name: value`."""
+    return (
+        re.compile(rb"\b(?P<name>\w{1,100})=(?P<value>\"[^\"]*\"|'[^']*'|[^\s\"',;&]+)"),
+        re.compile(rb"(?<![\w-])--(?P<name>[A-Za-z][\w-]{1,100})[= ](?P<value>[^\s-]\S*)"),
+        re.compile(rb"""["'](?P<name>[\w. -]{1,100})\\?["']\s*:\s*\\?["'](?P<value>[^"'\\]+)"""),
+        re.compile(rb"(?P<name>authorization|api-key|cookie):\s*(?P<value>[^\s\"'][^\n\"']*)", re.IGNORECASE),
+    )
+
 
 # Where none of these occurs (in lower case) there is nothing to redact, and that is true of nearly every line. So
 # they are looked for before anything is parsed, and the patterns, which are slow, are tried only around them.
@@ -155,9 +167,9 @@ def _clean(text: bytes) -> bytes:
 
 
 def _clean_window(text: bytes) -> bytes:
-    for shape in _SECRET_SHAPES:
+    for shape in _secret_shapes():
         text = shape.sub(_without_group, text)
-    for assignment in _ASSIGNMENTS:
+    for assignment in _assignments():
         text = assignment.sub(_without_secret_value, text)
     return text
 

@@ -166,7 +166,7 @@ async def test_resuming_with_a_message(home: Home) -> None:
 
 
 async def test_what_nobody_can_answer_is_denied_and_said(home: Home) -> None:
-    async with home.live() as session:
+    async with home.live(sim.turn(sim.tool("Bash", {"command": "make"}), "All right.")) as session:
         pass
     done = await home.process("resume", session.id, "hello")
     assert done.returncode == 3

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import types
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -274,6 +277,21 @@ async def test_many_strangers_do_not_disturb_the_one_who_belongs_there(served: S
         assert (await session.run("undisturbed")).answer == "undisturbed"
 
 
+async def test_strangers_who_post_leave_nothing_behind(served: ServedHub, caplog: pytest.LogCaptureFixture) -> None:
+    path = f"/v1/session_ingress/session/{(await expected(served))['id']}/events"
+    async with served.client(None, authorization="Bearer nonsense") as stranger:
+
+        async def knock(times: int) -> int:
+            for _ in range(times):
+                assert (await stranger.post(path, json={"events": []})).status_code == 401
+            gc.collect()
+            return sum(isinstance(each, types.TracebackType) for each in gc.get_objects())
+
+        before = await knock(5)
+        assert await knock(100) <= before + 10
+    assert caplog.text.count("was refused") <= 60  # of them a minute, and no more
+
+
 async def test_a_session_that_was_stopped_is_not_seated_by_a_cli_that_does_not_listen(served: ServedHub) -> None:
     async with dialled_in(served) as (cli, session):
         await session.run("hello")
@@ -362,6 +380,25 @@ async def test_posts(served: ServedHub) -> None:
         assert await cli.post([{"type": "keep_alive"}]) == 200
     async with DiallingCLI(made["url"], made["token"]) as away:
         assert await away.post([]) in (200, 503)
+
+
+async def test_a_post_that_is_cut_off_is_nobodys_mistake(served: ServedHub, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    made = await expected(served, transport="hybrid")
+    where = urlsplit(served.url)
+    head = (
+        f"POST /v1/session_ingress/session/{made['id']}/events HTTP/1.1\r\nhost: {where.netloc}\r\n"
+        f"authorization: Bearer {made['token']}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n"
+        "expect: 100-continue\r\n\r\n"
+    )
+    async with dialled_in(served, made, posts=True) as (_, session):
+        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+        writer.write(head.encode())
+        await reader.readuntil(b"100 ")  # the body is waited for
+        writer.transport.abort()
+        await until(lambda: "was cut off" in caplog.text)
+        assert (await session.run("hello")).answer == "hello"
+    assert not any(record.exc_info for record in caplog.records)
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from handrail.cli.surface import Surface, make_surface
 from handrail.errors import AlreadyDecided, AskClosed, DecisionRefused, UnfitAnswer
 from handrail.events.model import AskClosed as Closed
 from handrail.policy.answers.encoding import encode_answer
+from handrail.policy.describing.outcomes import UNSENT
 from handrail.sessions.ask_records import plan_context_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Answering", "the_one_ask"]
 
 TAKEN_UP = ("lost", "unsent")
-"""Asks that nobody answered, or that were not told the answer, before their session ended."""
+"""Asks that nobody answered before their session ended, or whose answer may not have been told."""
 
 CLOSED = {
     "cancelled": "Claude Code no longer wants an answer",
@@ -146,9 +147,11 @@ def _surface() -> Surface:
 
 
 def _needs_resume(row: AskRow) -> AskClosed:
+    why = "its session ended before it was answered"
+    if row.state == "unsent":
+        why = f"it was answered by {row.decided_by}, but {UNSENT}; look whether it was carried out"
     return AskClosed(
-        "its session ended before it was answered: resume the session and allow exactly this once with "
-        f"handrail answer {row.id} allow --resume",
+        f"{why}: resume the session and allow exactly this once with handrail answer {row.id} allow --resume",
         state=row.state,
     )
 

@@ -53,7 +53,7 @@ SLOW = 60.0
 
 
 class _KeywordOnly(msgspec.StructMeta):
-    """Makes every struct here keyword-only (msgspec does not inherit that): the order of fields is no contract."""
+    """Makes every struct keyword-only, which msgspec does not inherit: the order of fields is no contract."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
         return super().__new__(mcls, name, bases, namespace, kw_only=True, **config)

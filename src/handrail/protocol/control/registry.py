@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType, ModuleType
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 from handrail.protocol.control import (
     context,
@@ -24,7 +24,7 @@ from handrail.protocol.control import (
 from handrail.protocol.control.base import Payload, Request
 from handrail.protocol.control.hook_inputs import HookInput
 
-__all__ = ["CLI_REQUESTS", "HOOK_EVENTS", "HOST_REQUESTS", "structs"]
+__all__ = ["CLI_REQUESTS", "HOOK_EVENTS", "HOST_REQUESTS"]
 
 PayloadT = TypeVar("PayloadT", bound=Payload)
 
@@ -46,21 +46,18 @@ TOPICS = (
 """The modules of the table, in the order in which they are read."""
 
 
+def _structs_of(topic: ModuleType) -> Iterator[type[Payload]]:
+    for name, value in vars(topic).items():
+        if isinstance(value, type) and value.__module__ == topic.__name__ and not name.startswith("_"):
+            yield value
+
+
+_STRUCTS = [struct for topic in TOPICS for struct in _structs_of(topic)]
+
+
 def structs(kind: type[PayloadT]) -> list[type[PayloadT]]:
     """The public structs of a kind, in the order of the table."""
-    return [
-        struct
-        for topic in TOPICS
-        for name, struct in vars(topic).items()
-        if not name.startswith("_")
-        and _is_defined_in(topic, struct)
-        and issubclass(struct, kind)
-        and struct is not kind
-    ]
-
-
-def _is_defined_in(topic: ModuleType, value: object) -> TypeGuard[type]:
-    return isinstance(value, type) and value.__module__ == topic.__name__
+    return [struct for struct in _STRUCTS if issubclass(struct, kind) and struct is not kind]
 
 
 def _by_tag(structs: Iterable[type[PayloadT]]) -> Mapping[str, type[PayloadT]]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
@@ -129,7 +129,6 @@ class Ingress:
 
     async def _admitted(self, websocket: WebSocket, session_id: str) -> str | None:
         """The id of the token that was shown; None if the socket was turned away."""
-        address = websocket.client.host if websocket.client else ""
         secret = shown_token(websocket.headers.get("authorization"))
         try:
             row = await self.passes.holder(session_id, secret) if secret is not None else None
@@ -139,13 +138,17 @@ class Ingress:
             return None
         if row is not None:
             return row.id
-        if self._wrong_tokens.take(address) == 0:
-            logger.warning("a Claude Code for session %s was refused: its token is not good for that", session_id[:8])
+        self.note_stranger(websocket, session_id)
         if secret is None:
-            await refuse(websocket.scope, websocket.send, _UNKNOWN)
+            await refuse(websocket.scope, websocket.send, _Stranger())
         else:
             await self._turn_away(websocket, hashed(secret), STOP, "the token is not valid for this session")
         return None
+
+    def note_stranger(self, connection: HTTPConnection, session_id: str) -> None:
+        """Write down that somebody was refused, unless that is too often: strangers must not fill the log."""
+        if self._wrong_tokens.take(connection.client.host if connection.client else "") == 0:
+            logger.warning("a Claude Code for session %s was refused: its token is not good for that", session_id[:8])
 
     async def _turn_away(self, websocket: WebSocket, who: str, code: int, reason: str) -> None:
         """Close a socket with a code; or refuse it, if `who` was told to end and dials all the same.
@@ -233,14 +236,18 @@ class Ingress:
         """The seat of whoever posts. Raises `Problem`, which tells the CLI to try again where that may help."""
         secret = shown_token(authorization)
         if secret is None or await self.passes.holder(session_id, secret) is None:
-            raise _UNKNOWN
+            raise _Stranger
         seat = self._seats.get(session_id)
         if seat is None or seat.over.is_set() or self._stopping:
             raise Problem("stopping", "the session is not seated: dial in, then post again")
         return seat
 
 
-_UNKNOWN = Problem("not_authenticated", "show the token of this session in the header `Authorization: Bearer …`")
+class _Stranger(Problem):
+    """Who calls has not shown the token of the session. Made for each: an error that is raised keeps what raised it."""
+
+    def __init__(self) -> None:
+        super().__init__("not_authenticated", "show the token of this session in the header `Authorization: Bearer …`")
 
 
 async def _accept_and_close(websocket: WebSocket, code: int, reason: str) -> None:
@@ -257,16 +264,20 @@ class _Posts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
+        session_id = request.path_params["session"]
         try:
-            seat = await self._ingress.seat_of_post(
-                request.path_params["session"], request.headers.get("authorization")
-            )
+            seat = await self._ingress.seat_of_post(session_id, request.headers.get("authorization"))
             events = events_of(await request.body())
             if events is None:
                 raise Problem("bad_request", 'the body must be {"events": […]}')
             async with seat.posted(events):
                 await Response(b"{}", media_type="application/json")(scope, receive, send)
+        except ClientDisconnect:
+            logger.info("a POST of session %s was cut off: it comes again", session_id[:8])
         except HandrailError as error:
+            if isinstance(error, _Stranger):
+                self._ingress.note_stranger(request, session_id)
+            else:
+                logger.warning("a POST of session %s was refused: %s", session_id[:8], error)
             told = problem_of(error)
-            logger.warning("a POST to %s was refused: %s", request.url.path, error)
             await Response(told.content, told.status, headers=dict(told.headers))(scope, receive, send)

@@ -134,22 +134,24 @@ class LoopbackIngress:
         request = await _next_event(connection, reader)
         if not isinstance(request, h11.Request):
             return False
-        body = await _body(connection, reader)
-        if body is None:
-            status = 413
-        elif request.target.decode("latin-1") != posts_path(self._path):
-            status = 404
-        elif not self._is_known(_header(request, b"authorization")):
-            status = 401
-        elif (events := events_of(body)) is None:
-            status = 400
-        else:
-            async with self._transport.posted(events):
-                await _respond(connection, writer, 200)
-            return connection.our_state is h11.DONE
+        status = self._refusal_of(request)
+        if status is None:  # of strangers nothing more is read
+            body = await _body(connection, reader)
+            events = events_of(body) if body is not None else None
+            if events is not None:
+                async with self._transport.posted(events):
+                    await _respond(connection, writer, 200)
+                return connection.our_state is h11.DONE
+            status = 413 if body is None else 400
         logger.warning("a POST was refused with %d", status)
         await _respond(connection, writer, status)
-        return connection.our_state is h11.DONE
+        return connection.our_state is connection.their_state is h11.DONE
+
+    def _refusal_of(self, request: h11.Request) -> int | None:
+        """With which status to refuse a request, as far as its head says."""
+        if request.target.decode("latin-1") != posts_path(self._path):
+            return 404
+        return None if self._is_known(_header(request, b"authorization")) else 401
 
 
 _quiet_logger = logging.getLogger("handrail.ingress.websockets")
