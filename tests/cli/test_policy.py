@@ -355,3 +355,16 @@ def test_a_grant_can_be_taken_back(user: User, here: list[str]) -> None:
     assert len(store.read()) == 0
     done = user.policy("revoke", "WebSearch", *here)
     assert (done.returncode, "nobody granted WebSearch" in done.stderr) == (2, True)
+
+
+def test_what_the_settings_say_counts_as_it_does_for_sessions(user: User) -> None:
+    user._write(
+        Path(user.places.config_file), '[claude]\ndisallowed_tools = ["WebFetch"]\n\n[policy]\nprofile = "edits"\n'
+    )
+    cwd = ("--cwd", str(user.project))
+    shown = json.loads(user.policy("show", "--json", *cwd).stdout)
+    assert shown["profile"] == "edits"
+    assert json.loads(user.policy("show", "--json", "--profile", "careful", *cwd).stdout)["profile"] == "careful"
+    explained = user.policy("explain", "WebFetch", "https://example.org", *cwd).stdout
+    assert "deny" in explained
+    assert "its settings" in explained

@@ -210,11 +210,13 @@ def test_requests_that_are_refused_say_why(tmp_path: Path, request_name: str) ->
         limits(tmp_path).check_request(request_name, {})
 
 
-def test_a_session_in_a_worktree_is_judged_by_its_repository(tmp_path: Path) -> None:
-    root, elsewhere = tmp_path / "root", tmp_path / "worktrees"
-    root.mkdir()
-    elsewhere.mkdir()
-    settings = SessionSettings(options=Options(cwd=str(elsewhere)), policy=Asked(), worktree={"repository": str(root)})
-    limits(root).check_stored(settings)
-    with pytest.raises(HostRefused):
+def test_a_session_in_a_worktree_is_judged_by_where_it_was_started(tmp_path: Path) -> None:
+    repository, elsewhere = tmp_path / "repository", tmp_path / "worktrees"
+    (repository / "app").mkdir(parents=True)
+    (elsewhere / "w1" / "app").mkdir(parents=True)
+    kept = {"repository": str(repository), "path": str(elsewhere / "w1"), "cwd": str(elsewhere / "w1" / "app")}
+    settings = SessionSettings(options=Options(cwd=kept["cwd"]), policy=Asked(), worktree=kept)
+    for root in (repository, repository / "app"):
+        limits(root).check_stored(settings)
+    with pytest.raises(HostRefused, match=r"host\.roots"):
         limits(elsewhere).check_stored(settings)

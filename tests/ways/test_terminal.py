@@ -19,7 +19,7 @@ from handrail.protocol.options import Options
 from handrail.sessions.manager import Manager
 from handrail.testing.simulated import SimulatedCLI
 
-from ..cli.support import Done, handrail
+from ..cli.support import Done, handrail, handrail_process
 from .support import RULE, Ruling, asking_cli, check_held, kept_by_claude
 
 pytestmark = pytest.mark.slow
@@ -143,6 +143,17 @@ def test_one_with_a_policy_of_a_programs_own_does_not_go_on_without_it(machine: 
     machine.configure()
     machine.run("run", "Go", "--resume", session_id, "--policy", "edits")
     check_held(machine.cli, launches=2, touch="ask")
+
+
+async def test_one_that_runs_is_not_said_to_be_held_to_another_profile(machine: Machine) -> None:
+    async with Manager.local(Places.of_user(machine.env), env={"HOME": machine.env["HOME"]}) as manager:
+        options = Options(cwd=str(machine.project), cli_path=str(machine.cli.path))
+        session = await manager.start(options, policy=Policy.of("careful"))
+        words = ("run", "Go", "--resume", session.id, "--policy", "readonly")
+        env: dict[str, Any] = machine.env
+        done = await asyncio.to_thread(handrail_process, *words, **env)
+        assert done.returncode == 2
+        assert "runs already, and is held to what it was started with" in " ".join(done.stderr.split())
 
 
 @hook("PreToolUse")

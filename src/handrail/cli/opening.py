@@ -12,7 +12,7 @@ from handrail.cli.managing import AnyManager
 from handrail.cli.named_hub import URL
 from handrail.cli.settings import RunSettings
 from handrail.config import Config
-from handrail.errors import HandrailError, InvalidOptions, SessionNotFound
+from handrail.errors import HandrailError, InvalidOptions, SessionBusy, SessionNotFound
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.launch import child_environment, command_line
 from handrail.protocol.options import Options
@@ -42,10 +42,22 @@ async def open_session(settings: RunSettings, config: Config, manager: AnyManage
     if settings.fork:
         return await _forked(settings, manager, found)
     row = await found.row()
-    await manager.resume(found.id, record=settings.record, **_changes(settings, row))
+    changes = _changes(settings, row)
+    if "policy" in changes:
+        await _check_not_live(found)
+    await manager.resume(found.id, record=settings.record, **changes)
     if settings.title:
         await found.rename(settings.title)
     return Opened(found, row.last_seq)
+
+
+async def _check_not_live(session: Session) -> None:
+    """Raise `SessionBusy` for a session that would go on as it is, whatever was asked of its policy."""
+    if await session.is_live():
+        raise SessionBusy(
+            f"session {session.id[:8]} runs already, and is held to what it was started with: leave --policy and "
+            f"--allowed-tools out, or end it first with handrail stop {session.id[:8]}"
+        )
 
 
 async def _new(settings: RunSettings, config: Config, manager: AnyManager) -> Session:

@@ -21,7 +21,7 @@ from handrail.protocol.asks import Allow
 from handrail.protocol.options import Options
 from handrail.sessions.asks import AnyAnswer
 from handrail.sessions.exchange import OUTBOX, PRIVATE, FileExchange
-from handrail.sessions.launching import SessionSettings, with_configured_prompt
+from handrail.sessions.launching import SessionSettings, with_configured_prompt, worktree_origin
 from handrail.sessions.roots import RootRefused, Roots
 
 __all__ = ["ALLOWED", "REFUSED", "REFUSED_REQUESTS", "REQUESTS", "HostLimits"]
@@ -196,8 +196,11 @@ class HostLimits:
     def check_stored(self, settings: SessionSettings) -> None:
         """Raise `HostRefused` if a session may not go on as it was: its owner may have changed the limits since."""
         options = settings.options
-        home = settings.worktree.get("repository") if settings.worktree is not None else None
-        self.directory(str(home or options.cwd))
+        origin = worktree_origin(settings.worktree)
+        if origin is None:
+            self.directory(str(options.cwd))
+        elif not self.directories.contain(origin):  # the place in the repository that it was started for
+            raise HostRefused(f"{origin} is not inside the directories that this host's owner offers (host.roots)")
         for each in options.add_dirs:
             if each not in self.defaults.add_dirs:
                 self.directory(str(each))
