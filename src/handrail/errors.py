@@ -248,7 +248,8 @@ class HostAway(HostError):
 
 
 class OutcomeUnknown(HostAway):
-    """The host went away before it had said whether this was done. A start with the same id can be tried again."""
+    """The host has not said or shown that this was done, and may have done it. A start with the same id can be tried
+    again."""
 
 
 class HostRefused(HostError):

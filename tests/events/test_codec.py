@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 import pytest
@@ -16,6 +16,7 @@ from handrail.events.codec import decode_event, decode_item, encode_event, searc
 from handrail.events.model import (
     Action,
     AnyEvent,
+    AskClosed,
     AskOpened,
     Completed,
     Delta,
@@ -68,7 +69,7 @@ def fields_of(kind: type[Event]) -> st.SearchStrategy[dict[str, Any]]:
     def values(wanted: Any) -> st.SearchStrategy[Any]:
         if get_origin(wanted) is Literal:
             return st.sampled_from(get_args(wanted))
-        if isinstance(wanted, UnionType):
+        if get_origin(wanted) in (Union, UnionType):
             return st.one_of([values(part) for part in get_args(wanted)])
         return plain.get(get_origin(wanted) or wanted, JSON)
 
@@ -109,6 +110,13 @@ def test_a_type_from_a_newer_version_is_kept_whole() -> None:
 def test_a_new_field_is_passed_over_and_an_unfit_one_has_its_default() -> None:
     event = decode_event(b'{"type": "started", "seq": 4, "resume": 7, "cause": "moon", "meta": [], "new": 1}')
     assert event == Started(seq=4)
+
+
+def test_an_ask_that_ended_in_a_way_of_a_newer_version_is_over() -> None:
+    ended = decode_event(b'{"type": "ask_closed", "seq": 4, "ask_id": "a", "outcome": "delegated"}')
+    assert ended == AskClosed(seq=4, ask_id="a", outcome="delegated")
+    prompt = decode_event(b'{"type": "prompt", "seq": 5, "uuid": "u", "state": "translated"}')
+    assert prompt == Prompt(seq=5, uuid="u", state="translated")
 
 
 def test_an_event_that_lacks_what_it_needs_is_kept_whole() -> None:

@@ -28,6 +28,7 @@ from handrail.errors import (
 from handrail.events.codec import decode_event, decode_item
 from handrail.events.model import Delta, Text
 from handrail.host.agent import HostAgent, News
+from handrail.host.capacity import live_sessions
 from handrail.host.facts import FactsSource
 from handrail.host.identity import HostIdentity
 from handrail.host.limits import HostLimits
@@ -329,6 +330,24 @@ async def test_a_full_host_takes_no_further_session(tmp_path: Path, sink: Sink) 
             await started(hub, host)
         await hub.call("stop", first)
         assert await started(hub, host) != first
+
+
+@pytest.mark.slow
+async def test_sessions_start_beside_each_other_until_the_host_is_full(
+    tmp_path: Path, sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with both(tmp_path, sink, capacity=2) as (hub, host):
+        begin, all_in = host.manager.begin, asyncio.Barrier(2)
+
+        async def together(*how: Any) -> Any:
+            async with asyncio.timeout(20):
+                await all_in.wait()
+            return await begin(*how)
+
+        monkeypatch.setattr(host.manager, "begin", together)
+        begun = await asyncio.gather(*(started(hub, host) for _ in range(5)), return_exceptions=True)
+        assert sorted(type(each).__name__ for each in begun) == ["SessionLimit"] * 3 + ["str"] * 2
+        assert await live_sessions(host.manager) == 2
 
 
 @pytest.mark.slow

@@ -126,3 +126,25 @@ async def test_an_agent_that_ends_in_the_middle_of_a_start_has_started_one_sessi
             assert len(await host.manager.list()) == 1
             assert await host.manager.session(ID).is_live()
     await store.close()
+
+
+@pytest.mark.slow
+async def test_what_its_owner_allows_no_more_is_not_made_live_by_starting_it_again(tmp_path: Path) -> None:
+    """The request is the hub's word for what it wants: what counts is how the session would go on."""
+    async with both(tmp_path, profiles=("careful", "trusted")) as (hub, host):
+        await call(hub, host, policy={"profile": "trusted"})
+        await hub.call("stop", ID)
+    async with both(tmp_path, profiles=("careful",)) as (hub, host):
+        with pytest.raises(HostRefused, match="trusted"):
+            await call(hub, host)
+        assert await starts(host) == ["new"]
+
+
+async def test_a_session_that_no_request_has_begun_is_not_taken_for_one(tmp_path: Path) -> None:
+    async with both(tmp_path) as (hub, host):
+        made = await hub.call("start", options={"cwd": str(host.projects)})
+        session = host.manager.session(made["id"])
+        await session.stop()
+        with pytest.raises(SessionExists, match="choose another id"):
+            await hub.call("start", session.id, id=session.id, options={"cwd": str(host.projects)})
+        assert not await session.is_live()

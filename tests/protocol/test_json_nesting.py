@@ -36,3 +36,13 @@ def test_pieces_and_the_whole_are_nested_alike(pieces: list[bytes]) -> None:
         bit_by_bit.add(piece)
     at_once.add(b"".join(pieces))
     assert bit_by_bit.is_closed == at_once.is_closed
+
+
+def test_a_long_beginning_of_a_string_is_looked_at_once() -> None:
+    """With a time that grows with the square of its length, this would take longer than anybody waits."""
+    nesting = Nesting()
+    nesting.add(b'{"text": "' + b'\\"quoted\\" ' * 200_000)
+    nesting.add(b'\\"quoted\\" ' * 200_000)
+    assert not nesting.is_closed
+    nesting.add(b'"}')
+    assert nesting.is_closed

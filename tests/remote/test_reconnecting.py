@@ -270,6 +270,41 @@ async def test_a_proxy_that_misses_its_hub_for_a_while_ends_nothing(tmp_path: Pa
         assert not errors
 
 
+@pytest.mark.parametrize("status", [302, 401, 404, 500, 502, 503])
+async def test_what_a_proxy_answers_in_the_place_of_its_hub_is_not_taken_for_the_hubs_word(
+    tmp_path: Path, status: int
+) -> None:
+    async with (
+        Wire().laid() as wire,
+        hub_behind(wire, tmp_path) as served,
+        Hub(wire.url, served.tokens["owner"]) as hub,
+        Hub(wire.url, served.tokens["owner"], patience=0.0) as hasty,
+    ):
+        wire.answer = b"HTTP/1.1 %d No\r\ncontent-length: 6\r\nconnection: close\r\n\r\n<html>" % status
+        wire.cut()
+        wire.mend()
+        tries = wire.accepted
+        stopping = asyncio.create_task(hub.stop_all())
+        await eventually(lambda: wire.accepted > tries)
+        with pytest.raises(HubUnreachable, match=f"something else answers there, with {status}"):
+            await hasty.list()
+        wire.answer = b""
+        assert await stopping == 0
+
+
+async def test_what_a_proxy_says_of_the_request_itself_is_said_at_once(tmp_path: Path) -> None:
+    async with (
+        Wire().laid() as wire,
+        hub_behind(wire, tmp_path) as served,
+        Hub(wire.url, served.tokens["owner"]) as hub,
+    ):
+        wire.answer = b"HTTP/1.1 413 No\r\ncontent-length: 6\r\nconnection: close\r\n\r\n<html>"
+        wire.cut()
+        wire.mend()
+        with pytest.raises(HubError, match=r"in front of the hub at .* answered 413"):
+            await hub.list()
+
+
 @pytest.mark.slow
 async def test_patience_ends(tmp_path: Path) -> None:
     async with (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.errors import CLINotFound, InvalidOptions, SessionExists
+from handrail.errors import CLINotFound, InvalidOptions, SessionExists, StoreError
 from handrail.places import Places
 from handrail.policy.policy import Policy
 from handrail.policy.profiles import PROFILES
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.options import Options
+from handrail.sessions import worktrees
 from handrail.sessions.beginning import checked_id, first_message, request_of
 from handrail.sessions.manager import Manager
+from handrail.store.base import SessionRow
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
@@ -38,6 +41,12 @@ def options(tmp_path: Path) -> Options:
 def made(directory: Path) -> Path:
     directory.mkdir(exist_ok=True)
     return directory
+
+
+def commit_something(directory: str) -> None:
+    who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
+    for step in (("init", "-q"), (*who, "commit", "-q", "--allow-empty", "-m", "first")):
+        subprocess.run(["git", "-C", directory, *step], check=True)
 
 
 async def starts(manager: Manager, session_id: str) -> list[str]:
@@ -106,6 +115,57 @@ async def test_one_that_could_not_be_started_leaves_its_id_free(manager: Manager
     with pytest.raises(CLINotFound):
         await manager.start(missing, id=ID)
     assert (await manager.start(options, id=ID)).id == checked_id(ID)
+
+
+async def test_each_who_starts_at_once_what_cannot_be_started_is_told_so(manager: Manager, options: Options) -> None:
+    missing = msgspec.structs.replace(options, cli_path="/nowhere/claude")
+    told = await asyncio.gather(*(manager.start(missing, id=ID) for _ in range(4)), return_exceptions=True)
+    assert [type(each) for each in told] == [CLINotFound] * 4
+    assert await manager.list() == []
+
+
+@pytest.mark.slow
+async def test_of_one_that_could_not_be_started_no_worktree_is_left(manager: Manager, options: Options) -> None:
+    commit_something(str(options.cwd))
+    missing = msgspec.structs.replace(options, cli_path="/nowhere/claude")
+    for _ in range(2):
+        with pytest.raises(CLINotFound):
+            await manager.start(missing, id=ID, worktree="fix")
+    session = await manager.start(options, id=ID, worktree="fix")
+    assert (await session.row()).cwd.endswith("/fix")
+
+
+@pytest.mark.slow
+async def test_one_that_could_not_be_stored_leaves_no_worktree(
+    manager: Manager, options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_something(str(options.cwd))
+
+    async def full(row: SessionRow) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(manager.store, "create_session", full)
+        with pytest.raises(StoreError, match="full"):
+            await manager.start(options, id=ID, worktree="fix")
+    assert await (await manager.start(options, id=ID, worktree="fix")).is_live()
+
+
+@pytest.mark.slow
+async def test_whoever_finds_that_another_process_has_made_the_worktree_gets_that_session(
+    places: Places, options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_something(str(options.cwd))
+    async with Manager.local(places) as here, Manager.local(places) as there:
+
+        async def too_late(*args: Any, **how: Any) -> worktrees.Worktree:
+            monkeypatch.undo()
+            await there.start(options, id=ID, worktree="fix")
+            return await worktrees.create_worktree(*args, **how)
+
+        monkeypatch.setattr(worktrees, "create_worktree", too_late)
+        assert await (await here.start(options, id=ID, worktree="fix")).is_live()
+        assert await starts(here, checked_id(ID)) == ["new"]
 
 
 async def test_a_programs_own_policy_is_given_again(manager: Manager, options: Options) -> None:

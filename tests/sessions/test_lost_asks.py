@@ -195,6 +195,19 @@ async def test_claude_is_not_told_to_repeat_what_it_asks_just_now(desk: Desk) ->
     assert len(desk.told) == 1
 
 
+@pytest.mark.parametrize("is_told", [False, True])
+async def test_only_what_claude_was_told_of_survives_the_end_of_handrail(desk: Desk, is_told: bool) -> None:
+    """An older version told of its answers, too, but did not note which of them were used."""
+    if is_told:
+        await desk.lost.answer("a1", Allow(), actor=ANN, digest=await desk.stored(desk.ask("a1")))
+    else:
+        decided = {"answer": b'{"type":"allow"}', "decided_by": "Ann", "surface": "telegram", "decided_at": 9.0}
+        await desk.stored(desk.ask("a1"), "resumed", **decided)
+    again = desk.lost_asks()
+    await again.recall()
+    assert (again.grant_for(desk.ask("a2")) is not None) is is_told
+
+
 async def test_what_another_version_stored_lets_nothing_pass(desk: Desk) -> None:
     strange = {"answer": b'{"type":"allow_on_tuesdays"}', "decided_by": "Ann", "surface": "telegram"}
     await desk.stored(desk.ask("a1"), "resumed", **strange)
@@ -243,6 +256,33 @@ async def test_an_answer_to_what_was_lost_is_the_answer_to_the_same_that_waits(
     assert closed[lost.ask_id].outcome == "resumed"
     assert (closed[waiting.ask_id].by, closed[waiting.ask_id].granted_by) == ("Ann", lost.ask_id)
     assert len({event.uuid for event in events if isinstance(event, Prompt)}) == 2
+    rows = {row.id: row.granted_by for row in await session.asks(())}
+    assert rows == {lost.ask_id: "", waiting.ask_id: lost.ask_id}
+
+
+@pytest.mark.slow
+async def test_whoever_answers_what_was_lost_may_go_away_before_the_same_that_waits_has_passed(
+    manager: Manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await manager.start(asking(tmp_path))
+    await session.send("go")
+    lost = await first(session, AskOpened)
+    await session.stop()
+    after = (await session.row()).last_seq
+    await session.send("go on")
+    waiting = await first(session, AskOpened, after=after)
+    answering = asyncio.ensure_future(session.decide(lost.ask_id, Allow(), actor=ANN, digest=lost.digest, resume=True))
+    add = Journal.add
+
+    def leave(journal: Journal, *args: Any, **how: Any) -> Any:
+        if any(row.state == "resumed" for row in how.get("asks", ())):
+            answering.cancel()
+        return add(journal, *args, **how)
+
+    monkeypatch.setattr(Journal, "add", leave)
+    with pytest.raises(asyncio.CancelledError):
+        await answering
+    assert (await first(session, Completed, after=waiting.seq)).ok
     rows = {row.id: row.granted_by for row in await session.asks(())}
     assert rows == {lost.ask_id: "", waiting.ask_id: lost.ask_id}
 

@@ -43,6 +43,7 @@ def write(home: Path, *lines: Any) -> dict[str, str]:
         (result("c1", error=True), {}),
         (result("c1", error=True, **REFUSED), {}),
         (result("another"), {}),
+        ({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": ["c1"]}]}}, {}),
         ({"type": "user", "message": {"content": 'not a "tool_result" of c1'}}, {}),
         ('{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c1"', {}),
         ('["tool_result"]', {}),

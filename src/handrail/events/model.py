@@ -145,7 +145,7 @@ class Prompt(Event, frozen=True, tag="prompt"):
     it."""
 
     uuid: str
-    state: Literal["queued", "sent", "started", "answered", "dropped", "lost"] = "sent"
+    state: Literal["queued", "sent", "started", "answered", "dropped", "lost"] | str = "sent"
     content: Any = None
     """Text, or content blocks."""
     by: str = ""
@@ -170,7 +170,7 @@ class AskClosed(Event, frozen=True, tag="ask_closed"):
     process had ended, and it was answered by resuming the session."""
 
     ask_id: str
-    outcome: Literal["decided", "cancelled", "expired", "lost", "unsent", "resumed"]
+    outcome: Literal["decided", "cancelled", "expired", "lost", "unsent", "resumed"] | str
     answer: dict[str, Any] | None = None
     by: str = ""
     surface: str = ""

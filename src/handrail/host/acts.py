@@ -12,7 +12,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from handrail.errors import HostRefused, LocalProtocolError, SessionLimit, SessionNotFound
+from handrail.errors import HostRefused, LocalProtocolError, SessionNotFound
+from handrail.host.capacity import Capacity
 from handrail.host.limits import HostLimits
 from handrail.host.programs import HubPrograms
 from handrail.link.wire import Command
@@ -29,9 +30,9 @@ from handrail.sessions.roots import RootRefused
 from handrail.sessions.seats import FRONT_ENDS
 from handrail.sessions.session import Session
 from handrail.sessions.sitting import Attachments
-from handrail.store.base import FrameRow, SessionFilter
+from handrail.store.base import FrameRow
 
-__all__ = ["METHODS", "Acts", "Further", "Method", "Situation", "live_sessions"]
+__all__ = ["METHODS", "Acts", "Further", "Method", "Situation"]
 
 KindT = TypeVar("KindT")
 Further = Callable[[dict[str, Any]], Awaitable[Any]]
@@ -40,7 +41,6 @@ MOST_FRAMES: Final = 1_000
 MOST_FRAME_BYTES: Final = 8 * 1024 * 1024
 MOST_FILES: Final = 200
 MOST_LISTED: Final = 500
-ENDED: Final = ("stopped", "failed")
 RESERVED: Final = frozenset({"subtype", "timeout"})
 
 
@@ -71,12 +71,6 @@ class Method:
     repeatable: bool = False
 
 
-async def live_sessions(manager: Manager) -> int:
-    """How many sessions have a Claude Code that runs."""
-    counts = await manager.count(SessionFilter(archived=None, host=""))
-    return sum(number for status, number in counts.items() if status not in ENDED)
-
-
 class Acts:
     """Does what a hub wants. Each command raises a `HandrailError` if that cannot be, or may not be."""
 
@@ -94,7 +88,7 @@ class Acts:
         self.situation = situation
         self.programs = programs
         self._further = dict(further)
-        self._becoming_live = asyncio.Lock()
+        self._capacity = Capacity(manager, limits.capacity, name=lambda: situation.name)
         manager.hold_to(limits.policy)
         manager.adopted_as = SessionSettings(options=limits.defaults, policy=limits.asked(None), budget=limits.budget)
 
@@ -123,29 +117,37 @@ class Acts:
     async def start(self, command: Command, params: dict[str, Any]) -> dict[str, str]:
         wanted = _converted(params, WantedSession)
         session = self.manager.session(checked_id(wanted.id or None))
-        if await begun(self.manager.store, session.id, wanted.request) and await session.is_live():
-            return {"id": session.id}
+        if await begun(self.manager.store, session.id, wanted.request) is None:
+            await self._begin(session.id, wanted)
+        else:
+            await self._resume(session, wanted.program, {})
+        return {"id": session.id}
+
+    async def _begin(self, session_id: str, wanted: WantedSession) -> None:
         settings = SessionSettings(
             options=await asyncio.to_thread(self.limits.options, wanted.options),
             policy=self.limits.asked(wanted.policy),
             budget=wanted.budget or self.limits.budget,
         )
         beginning = Beginning(
-            id=session.id, request=wanted.request, settings=settings, title=wanted.title, worktree=wanted.worktree
+            id=session_id, request=wanted.request, settings=settings, title=wanted.title, worktree=wanted.worktree
         )
-        attached = self._attached(wanted.program, session.id)
-        async with self._one_more():
+        attached = self._attached(wanted.program, session_id)
+        self._check_is_not_drained()
+        async with self._capacity.seat(session_id):
             await self.manager.begin(beginning, attached)
-        return {"id": session.id}
 
     async def resume(self, command: Command, params: dict[str, Any]) -> None:
-        session = self.session(command)
-        if await session.is_live():
-            return
         program = params.get("program")
         spec = _converted(program, ProgramSpec) if program is not None else None
-        attached = self._attached(spec, session.id)
-        changes = await self._changes(params.get("changes"))
+        await self._resume(self.session(command), spec, params.get("changes"))
+
+    async def _resume(self, session: Session, program: ProgramSpec | None, wanted: Any) -> None:
+        """Make a session live again, unless it is, as its owner allows it now."""
+        if await session.is_live():
+            return
+        attached = self._attached(program, session.id)
+        changes = await self._changes(wanted)
         async with self._again(session):
             await self.manager.resume(
                 session.id, on_ask=attached.on_ask, hooks=attached.hooks, tools=attached.tools, **changes
@@ -154,7 +156,8 @@ class Acts:
     async def fork(self, command: Command, params: dict[str, Any]) -> dict[str, str]:
         parent = self.session(command)
         changes = await self._changes(params.get("changes"))
-        async with self._again(parent):
+        await self._check_again(parent)
+        async with self._capacity.seat_of_another():
             forked = await self.manager.fork(parent.id, title=str(params.get("title") or ""), **changes)
         return {"id": forked.id}
 
@@ -201,28 +204,21 @@ class Acts:
             changes["budget"] = kept["budget"]
         return changes
 
-    @asynccontextmanager
-    async def _one_more(self) -> AsyncGenerator[None, None]:
-        """A session becomes live inside the block, if there is room for it."""
+    def _check_is_not_drained(self) -> None:
         if self.situation.draining:
             raise HostRefused("this host is drained for maintenance: it starts no session now")
-        capacity = self.limits.capacity
-        if capacity is None:
-            yield
-            return
-        async with self._becoming_live:  # or two at once would both find the last place
-            if await live_sessions(self.manager) >= capacity:
-                raise SessionLimit(
-                    f"{self.situation.name} runs as many sessions as it may at once ({capacity}): stop one there first"
-                )
-            yield
+
+    async def _check_again(self, session: Session) -> None:
+        """Raise if a session that was there before may not be live now."""
+        settings = decode_settings((await session.row()).settings)
+        await asyncio.to_thread(self.limits.check_stored, settings)
+        self._check_is_not_drained()
 
     @asynccontextmanager
     async def _again(self, session: Session) -> AsyncGenerator[None, None]:
-        """The same for a session that was there before."""
-        settings = decode_settings((await session.row()).settings)
-        await asyncio.to_thread(self.limits.check_stored, settings)
-        async with self._one_more():
+        """A session that was there before becomes live inside the block, if it may, and if there is room for it."""
+        await self._check_again(session)
+        async with self._capacity.seat(session.id):
             yield
 
     @asynccontextmanager

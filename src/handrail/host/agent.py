@@ -22,7 +22,8 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from handrail.errors import HandrailError, HostRefused, LocalProtocolError, StoreError
-from handrail.host.acts import Acts, Further, live_sessions
+from handrail.host.acts import Acts, Further
+from handrail.host.capacity import live_sessions
 from handrail.host.commands import Commands
 from handrail.host.connection import HubConnection
 from handrail.host.dialling import LONGEST_WAIT, Backoff, dial, link_address

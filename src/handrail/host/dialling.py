@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import random
 import ssl
 from collections.abc import Callable
@@ -13,9 +12,10 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
 
 from handrail.errors import ConfigError
+from handrail.link.loopback import is_loopback
 from handrail.link.wire import LINK_PATH, LONGEST_PARCEL
 
-__all__ = ["Backoff", "deflate", "dial", "http_address", "is_loopback", "link_address"]
+__all__ = ["Backoff", "deflate", "dial", "http_address", "link_address"]
 
 OPEN_SECONDS: Final = 20.0
 CLOSE_SECONDS: Final = 5.0
@@ -73,14 +73,6 @@ def _address(hub: str, secure: str, plain: str, path: str) -> str:
             f"the hub at {host} must be reached through TLS (https://…): what is sent could be read on the way"
         )
     return urlunsplit((secure if is_secure else plain, parts.netloc, parts.path.rstrip("/") + path, "", ""))
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host's name or number means this machine."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def deflate() -> ClientPerMessageDeflateFactory:

@@ -10,8 +10,9 @@ import httpx2
 import msgspec
 
 from handrail.errors import HostAway, HostError, HostRefused
-from handrail.host.dialling import http_address, is_loopback
+from handrail.host.dialling import http_address
 from handrail.host.identity import HostIdentity
+from handrail.link.loopback import is_loopback
 from handrail.link.problems import told_by
 from handrail.link.reasons import words_of
 

@@ -69,6 +69,7 @@ class FactsSource:
             draining=draining,
             trouble="; ".join(filter(None, (_disk_trouble(free), trouble, "" if cli else _NO_CLI))),
             profiles=tuple(self._limits.profiles),
+            starts_once=True,
             probe=self._probe(cli.version) if cli is not None else {},
             clock=self._clock(),
         )

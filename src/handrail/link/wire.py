@@ -95,6 +95,8 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What keeps it from working as it should, in words: a full disk, above all."""
     profiles: tuple[str, ...] = ()
     """The policy profiles that its owner lets a hub choose."""
+    starts_once: bool = False
+    """Whether it gives a session the id that the hub chose, and so starts it once, however often it is told to."""
     probe: dict[str, Any] = {}
     """What its last compatibility probe found."""
     clock: float = 0.0

@@ -7,8 +7,10 @@ from typing import Final
 
 __all__ = ["Nesting"]
 
-_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_REST_OF_STRING: Final = re.compile(_STRING.pattern[1:], re.DOTALL)
+_INSIDE: Final = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'
+_REST_OF_STRING: Final = re.compile(_INSIDE + b'"', re.DOTALL)
+_STRING: Final = re.compile(rb'"%b"|(?P<open>"%b\\?)\Z' % (_INSIDE, _INSIDE), re.DOTALL)
+"""A string, or the beginning of one that ends the piece: unmatched, it would be read again from each escaped quote."""
 
 
 class Nesting:
@@ -34,7 +36,7 @@ class Nesting:
                 self._escaping = _ends_escaping(piece, was_escaping=self._escaping)
                 return
             start = found.end()
-        outside, quote, inside = _STRING.sub(b"", piece[start:]).partition(b'"')
+        outside, quote, inside = _STRING.sub(rb"\g<open>", piece[start:]).partition(b'"')
         self._in_string = bool(quote)
         self._escaping = _ends_escaping(inside)
         opened = outside.count(b"{") + outside.count(b"[")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import httpx2
 
+from handrail.errors import ConfigError
+from handrail.link.loopback import is_loopback
 from handrail.link.reasons import words_of
 from handrail.places import Places
 from handrail.remote.errors import HubUnreachable
@@ -22,7 +25,10 @@ ANYWHERE: Final = "http://handrail"
 
 
 class HubCaller:
-    """Makes requests. With `places`, a hub that was started anew on this machine is found again."""
+    """Makes requests. With `places`, a hub that was started anew on this machine is found again.
+
+    Raises `ConfigError` if the environment names a proxy that cannot be used.
+    """
 
     def __init__(self, *, url: str, token: str, socket: str | None) -> None:
         self.url = url.rstrip("/")
@@ -31,7 +37,10 @@ class HubCaller:
         self.headers: Mapping[str, str] = {"authorization": f"Bearer {token}"} if token else {}
         self.tls = ssl.create_default_context() if self.url.startswith("https:") and socket is None else None
         self._clients: list[httpx2.AsyncClient] = []
-        self._client = self._new_client()
+        try:
+            self._client = self._new_client()
+        except (ImportError, ValueError) as error:
+            raise ConfigError(f"the hub at {self.where} cannot be reached: {words_of(error)}") from None
 
     def _new_client(self) -> httpx2.AsyncClient:
         transport = httpx2.AsyncHTTPTransport(uds=self.socket) if self.socket is not None else None
@@ -41,10 +50,15 @@ class HubCaller:
             headers=self.headers,
             timeout=SECONDS,
             verify=self.tls or False,
-            trust_env=False,  # a proxy of the environment is not the way to a hub
+            trust_env=self.may_use_proxies,
         )
         self._clients.append(client)
         return client
+
+    @property
+    def may_use_proxies(self) -> bool:
+        """Whether those that the environment names may be the way to the hub. They are not on this machine."""
+        return self.socket is None and not is_loopback(urlsplit(self.url).hostname or "")
 
     @property
     def where(self) -> str:

@@ -15,6 +15,7 @@ from httpx2 import Response
 
 from handrail import errors
 from handrail.error_records import error_of
+from handrail.link.problems import told_by
 from handrail.link.wire import ErrorRecord
 from handrail.places import Places
 from handrail.remote.caller import SECONDS, HubCaller
@@ -27,6 +28,8 @@ __all__ = ["HubConnection"]
 ACTING: Final = "handrail-acting-for"
 PASSING: Final = frozenset({502, 503, 504})
 """What a proxy answers while the hub behind it is away."""
+OF_THE_REQUEST: Final = frozenset({400, 405, 411, 413, 414, 415, 431})
+"""What a proxy answers to a request that it does not like, and will not like the next time."""
 UNREAD: Final = "unread"
 NO_HUBS: Final = frozenset({"", UNREAD})
 """The codes of what a hub does not say."""
@@ -90,6 +93,11 @@ class HubConnection:
         return self._caller.tls
 
     @property
+    def may_use_proxies(self) -> bool:
+        """Whether proxies that the environment names may be the way to it."""
+        return self._caller.may_use_proxies
+
+    @property
     def headers(self) -> Mapping[str, str]:
         """What a request carries that says who asks."""
         return self._caller.headers
@@ -101,12 +109,13 @@ class HubConnection:
 
     async def greet(self) -> None:
         """See at once whether the hub is there and lets us in. Raises `HubUnreachable` or `HubError`."""
+        response = await self._answer("GET", "/api/me")
+        if _is_anothers(response) and response.status_code not in PASSING:
+            raise self._no_hub(response)
         try:
-            _decoded(await self._sent("GET", "/api/me"), _Caller)
+            _decoded(self._checked(response), _Caller)
         except HubError as error:
-            if error.code not in NO_HUBS or error.status in PASSING:
-                raise
-            raise HubError(_no_hub(self.where), code="no_hub", status=error.status) from None
+            raise (self._no_hub(response) if error.code in NO_HUBS else error) from None
 
     async def get(self, path: str, into: Any = Any, /, **query: Any) -> Any:
         """Read something."""
@@ -190,15 +199,35 @@ class HubConnection:
                 return self.patience
             case errors.OutcomeUnknown() if repeatable:
                 return self.patience
-            case HubError(code="", status=status) if status in PASSING:
-                return self.patience
         return 0.0
 
-    async def _sent(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **how: Any) -> Response:
-        response = await self._caller.call(method, path, headers={**(headers or {}), **self._acting}, **how)
+    async def _sent(self, method: str, path: str, **how: Any) -> Response:
+        return self._checked(await self._answer(method, path, **how))
+
+    async def _answer(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **how: Any
+    ) -> Response:
+        return await self._caller.call(method, path, headers={**(headers or {}), **self._acting}, **how)
+
+    def _checked(self, response: Response) -> Response:
+        """The answer of a hub that did what it was asked for. Raises what it says instead."""
+        if _is_anothers(response):
+            raise HubUnreachable(
+                f"the hub at {self.where} cannot be reached: something else answers there, with {response.status_code}"
+            )
         if response.status_code >= 400:
             raise _error_of(response, self.where)
         return response
+
+    def _no_hub(self, response: Response) -> HubError:
+        words = f"what answers at {self.where} is no hub, or one of another version: check the address"
+        return HubError(words, code="no_hub", status=response.status_code)
+
+
+def _is_anothers(response: Response) -> bool:
+    """Whether somebody else refused in the hub's place, as a proxy that misses it does, or one that wants a login."""
+    status = response.status_code
+    return status >= 300 and status not in OF_THE_REQUEST and not told_by(response.content).code
 
 
 def _decoded(response: Response, into: Any) -> Any:
@@ -274,7 +303,7 @@ def _error_of(response: Response, where: str) -> errors.HandrailError:
         told = msgspec.json.decode(response.content, type=_Problem)
     except msgspec.MsgspecError:
         told = _Problem()
-    detail = told.detail or _unexplained(response.status_code, where)
+    detail = told.detail or f"what is in front of the hub at {where} answered {response.status_code}"
     kind = told.error.get("kind", BASE)
     if kind != BASE and kind in errors.__all__:
         return error_of(ErrorRecord(kind=kind, message=detail, fields=told.error.get("fields") or {}))
@@ -285,12 +314,3 @@ def _error_of(response: Response, where: str) -> errors.HandrailError:
             return errors.AskClosed(detail, state=told.state)
     known = _ERRORS.get(told.code)
     return known(detail) if known is not None else HubError(detail, code=told.code, status=response.status_code)
-
-
-def _unexplained(status: int, where: str) -> str:
-    """What an answer means that does not say it itself: a hub's does."""
-    return f"the hub at {where} answered {status}" if status in PASSING or status == 429 else _no_hub(where)
-
-
-def _no_hub(where: str) -> str:
-    return f"what answers at {where} is no hub, or one of another version: check the address"

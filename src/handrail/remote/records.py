@@ -92,7 +92,7 @@ class _Ask(msgspec.Struct, kw_only=True):
     title: str
     body: msgspec.Raw
     opened_at: float
-    state: AskRowState = "pending"
+    state: AskRowState | str = "pending"
     answer: msgspec.Raw = NOTHING
     decided_by: str = ""
     surface: str = ""

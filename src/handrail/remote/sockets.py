@@ -110,7 +110,7 @@ class LastingSocket:
             "ping_timeout": SILENCE,
             "close_timeout": 2.0,
             "max_size": LONGEST_MESSAGE,
-            "proxy": None,  # a proxy of the environment is not the way to a hub
+            "proxy": True if self._connection.may_use_proxies else None,
         }
         local, where = self._connection.socket, self._connection.where
         try:
@@ -124,7 +124,8 @@ class LastingSocket:
                     f"the hub at {where} refuses a socket: {told.detail}", code=told.code, status=status
                 ) from None
             raise HubUnreachable(f"the hub at {where} does not answer: {error}") from None
-        except (OSError, TimeoutError, ssl.SSLError, WebSocketException, EOFError) as error:
+        # `ImportError`: the environment names a proxy that cannot be used.
+        except (OSError, TimeoutError, ssl.SSLError, WebSocketException, EOFError, ImportError) as error:
             self._connection.look_again()
             raise HubUnreachable(f"the hub at {where} cannot be reached: {words_of(error)}") from None
 

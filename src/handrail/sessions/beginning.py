@@ -45,9 +45,12 @@ class _Rows(Protocol):
 
 
 async def begun(rows: _Rows, session_id: str, request: str) -> SessionRow | None:
-    """The session that this request has begun already, if it has. Raises `SessionExists` if the id is another's."""
+    """The session that this request has begun already, if it has. Raises `SessionExists` if the id is another's.
+
+    So it is, whoever asks, if no request is known that began it: a fork, or what was Claude Code's own.
+    """
     row = await rows.get_session(session_id)
-    if row is not None and decode_settings(row.settings).request != request:
+    if row is not None and not (request and decode_settings(row.settings).request == request):
         raise SessionExists(
             f"the id {session_id} belongs to a session in {row.cwd} that was not started by this request: "
             "choose another id for a new session"

@@ -9,11 +9,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import msgspec
 
-from handrail.errors import HandrailError, SessionError, SessionNotLive, StoreError
+from handrail.errors import HandrailError, SessionNotLive, StoreError
 from handrail.events.endings import was_interrupted
 from handrail.events.model import Completed, Event, ModelChanged, SessionRekeyed, Started, Titled
 from handrail.policy.files import Disk, Elsewhere
@@ -21,6 +20,7 @@ from handrail.protocol.asks import Ask
 from handrail.protocol.control import Interrupt
 from handrail.protocol.options import Options
 from handrail.sessions.asks import Actor, AnyAnswer, Decision
+from handrail.sessions.conversation_id import ConversationId
 from handrail.sessions.decisions import PLAN_APPROVED, Successor
 from handrail.sessions.dialled_in import DialledIn
 from handrail.sessions.feed import Item
@@ -50,7 +50,6 @@ logger = logging.getLogger("handrail.session")
 INTERRUPT_PATIENCE = 3.0
 AT_REST = ("idle", "failed")
 PARTING = "the connection to Claude Code was given up: it goes on where it runs, and is seated when it dials in again"
-ANOTHER_CONVERSATION = "another one dialled in"
 NO_FRESH_CONTEXT = (
     "the plan cannot be carried out in a fresh context, because Claude Code was not started by Handrail: "
     "send a message to have it carried out in this one"
@@ -80,7 +79,6 @@ class Engine:
         self.died = False
         """Whether the CLI ended by itself."""
         self._title = row.title
-        self._cli_session_id = row.cli_session_id
         self._owned = owned
         self._store = owned.store
         self._lock = owned.lock
@@ -91,10 +89,11 @@ class Engine:
         self.attachments = attachments
         self._on_end = on_end
         self._dialled_in = dialled_in
+        self._conversation = ConversationId(
+            row.cli_session_id, owned.journal, owned.lock, dials_in=dialled_in is not None
+        )
         self._around = Surroundings(self._warn, self._presence, owned.journal.stored)
         self._declined: Successor | None = None
-        self._knows_conversation = False
-        """Whether this CLI has said which conversation it has."""
         self._is_away = False
         """Whether the CLI has lost its connection, and is waited for."""
         self._sitting: Sitting | None = None
@@ -339,9 +338,11 @@ class Engine:
 
     async def answer_lost(self, ask_id: str, answer: AnyAnswer, *, actor: Actor, digest: str | None) -> None:
         """Answer an ask whose process has ended. Raises `AskClosed` or `StaleDigest`."""
-        await self._lost_asks.answer(ask_id, answer, actor=actor, digest=digest)
-        for ask in self._waiting():  # the same may wait for an answer by now
-            self._let_pass(ask)
+        try:
+            await self._lost_asks.answer(ask_id, answer, actor=actor, digest=digest)
+        finally:  # also if whoever answered has gone away: it holds from the moment that it is in the journal
+            for ask in self._waiting():  # the same may wait for an answer by now
+                self._let_pass(ask)
 
     def rename(self, title: str, *, by: str = "") -> None:
         """Give the session another title."""
@@ -355,9 +356,7 @@ class Engine:
     def begins_anew(self, why: str) -> None:
         """Say that the CLI does not know the conversation any more, and began another."""
         self.note(why, warning=True)
-        if self._cli_session_id is not None:
-            rekeyed = SessionRekeyed(resume=self._cli_session_id, reason="nothing was kept")
-            self.journal.add([rekeyed], session={"cli_session_id": self._cli_session_id})
+        self._conversation.begin_anew()
 
     @property
     def title(self) -> str:
@@ -437,23 +436,8 @@ class Engine:
             logger.info("what was allowed before the process ended was not used: %s", error)
 
     def _rekey(self, cli_session_id: str | None) -> None:
-        """The CLI's own id of the conversation is another one: the lock follows it."""
-        if cli_session_id is None:
-            return
-        is_first, self._knows_conversation = not self._knows_conversation, True
-        if cli_session_id == self._cli_session_id:
-            return
-        previous, self._cli_session_id = self._cli_session_id, cli_session_id
-        self.journal.add(session={"cli_session_id": cli_session_id})
-        if self._dialled_in is not None and previous is not None and is_first:
-            self.journal.add([SessionRekeyed(resume=cli_session_id, previous=previous, reason=ANOTHER_CONVERSATION)])
-        self._start_work(self._lock_also(cli_session_id))
-
-    async def _lock_also(self, cli_session_id: str) -> None:
-        try:
-            await self._lock.follow(cli_session_id)
-        except SessionError as error:
-            self.note(f"another process holds the conversation that this one became: {error}", warning=True)
+        if cli_session_id is not None and self._conversation.heard(cli_session_id):
+            self._start_work(self._conversation.lock(cli_session_id))
 
     def _follow_up(self) -> None:
         sitting = self._sitting
@@ -478,13 +462,9 @@ class Engine:
         self._seated.clear()
         try:
             await sitting.end()
-            previous, cli_session_id = self._cli_session_id, str(uuid4())
-            await self._lock.follow(cli_session_id)
-            self._cli_session_id = cli_session_id
+            cli_session_id = await self._conversation.begin_another()
             self.policy = successor.policy or self.policy
             self.attachments = self.attachments.again()
-            rekeyed = SessionRekeyed(resume=cli_session_id, previous=previous, reason="fresh context")
-            self.journal.add([rekeyed], session={"cli_session_id": cli_session_id})
             await self._sit_down(for_new(successor.options, cli_session_id), "fresh context")
             self._succeeding = False
             row = message_row(successor.prompt, PLAN_APPROVED, uuid=None, at=time.time())

@@ -243,6 +243,16 @@ class Household:
             return
         if await self.seat(session_id) is not None:
             raise SessionBusy(f"session {session_id[:8]} is live: stop it before you delete it")
+        await self._remove(session_id)
+
+    async def discard(self, session_id: str) -> bool:
+        """Remove a session that did not come about, while its start is held (`while_starting`), unless it lives."""
+        if await self._seat(session_id) is not None:
+            return False
+        await self._remove(session_id)
+        return True
+
+    async def _remove(self, session_id: str) -> None:
         await self.store.delete_session(session_id)
         self._close_feed(session_id)
 

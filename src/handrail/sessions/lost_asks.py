@@ -68,13 +68,14 @@ class LostAsks:
         self._one_at_a_time = asyncio.Lock()
 
     async def recall(self) -> None:
-        """Find the answers of before: Handrail may have ended before they were used."""
+        """Find the answers of before that Claude was told of: Handrail may have ended before they were used."""
         answered = await self._store.asks(self._session_id, states=("resumed",))
         if not answered:
             return
         used = {row.granted_by for row in await self._store.asks(self._session_id)}
-        grants = (_grant_of(row) for row in answered if row.id not in used)
-        self._grants = [grant for grant in grants if grant is not None]
+        told = {message.uuid for message in await self._store.messages(self._session_id)}
+        left = (row for row in answered if row.id not in used and _name_of_message(self._session_id, row.id) in told)
+        self._grants = [grant for row in left if (grant := _grant_of(row)) is not None]
 
     async def answer(self, ask_id: str, answer: AnyAnswer, *, actor: Actor, digest: str | None) -> None:
         """Answer an ask whose process has ended. The first answer wins. Raises `AskClosed` or `StaleDigest`."""

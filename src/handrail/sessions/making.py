@@ -13,6 +13,7 @@ from handrail.errors import HandrailError, InvalidOptions, LaunchError, ProcessE
 from handrail.policy.policy import Policy
 from handrail.protocol.options import Options
 from handrail.sessions.beginning import Beginning, begun
+from handrail.sessions.git import GitError
 from handrail.sessions.household import Household
 from handrail.sessions.launching import SessionSettings, encode_settings, for_fork, for_new
 from handrail.sessions.sitting import Attachments
@@ -32,9 +33,7 @@ class Maker:
     async def begin(self, beginning: Beginning, attachments: Attachments, policy: Policy | None) -> None:
         """Make a session live: a new one, or the one that this request has made already."""
         _check_is_new(beginning.settings.options)
-        async with self._or_never_there(beginning.id):
-            is_new = await self._begin_once(beginning, attachments, policy)
-        if not is_new:
+        if not await self._begin_once(beginning, attachments, policy):
             await self._house.resume(beginning.id, attachments, {}, policy=policy)
 
     async def _begin_once(self, beginning: Beginning, attachments: Attachments, policy: Policy | None) -> bool:
@@ -44,7 +43,7 @@ class Maker:
                 return False
             try:
                 await self._begin_anew(beginning, attachments, policy)
-            except (StoreError, SessionBusy):
+            except (StoreError, SessionBusy, GitError):
                 # Another process may have been faster, with the same request.
                 if await begun(self._store, beginning.id, beginning.request) is None:
                     raise
@@ -56,9 +55,14 @@ class Maker:
         if beginning.worktree is not None:
             settings = await self._in_worktree(settings, beginning.worktree)
         cli_session_id = settings.options.session_id or str(uuid4())
-        row = await self.create(settings, id=beginning.id, title=beginning.title, cli_session_id=cli_session_id)
+        try:
+            row = await self.create(settings, id=beginning.id, title=beginning.title, cli_session_id=cli_session_id)
+        except StoreError:
+            await self._remove_worktree(settings)
+            raise
         options = for_new(settings.options, cli_session_id)
-        await self._house.sit(row, options, settings, why="new", attachments=attachments, policy=policy)
+        async with self._or_never_there(row.id, settings):
+            await self._house.sit(row, options, settings, why="new", attachments=attachments, policy=policy)
 
     async def fork(self, parent: SessionRow, settings: SessionSettings, *, title: str) -> str:
         """Make a session live that is a copy of another's conversation; returns its id."""
@@ -67,7 +71,7 @@ class Maker:
         title = title or f"{parent.title} (fork)".strip()
         row = await self.create(settings, title=title, forked_from=parent.id, cli_session_id=None)
         options = for_fork(settings.options, conversation)
-        async with self._or_never_there(row.id):
+        async with self._house.while_starting(row.id), self._or_never_there(row.id):
             await self._house.sit(row, options, settings, why="fork", attachments=Attachments())
         return row.id
 
@@ -98,14 +102,17 @@ class Maker:
         return row
 
     @asynccontextmanager
-    async def _or_never_there(self, session_id: str) -> AsyncGenerator[None, None]:
-        """A session whose CLI does not even start was never there, unless somebody has sent it something."""
+    async def _or_never_there(self, session_id: str, made: SessionSettings | None = None) -> AsyncGenerator[None, None]:
+        """A session whose CLI does not even start was never there, unless somebody has sent it something.
+
+        Nor was the worktree that was `made` for it. Its start is held meanwhile, so that nobody else begins it.
+        """
         try:
             yield
         except (LaunchError, ProcessError):
             with suppress(HandrailError):
-                if not await self._store.messages(session_id):
-                    await self._house.delete(session_id)
+                if not await self._store.messages(session_id) and await self._house.discard(session_id) and made:
+                    await self._remove_worktree(made)
             raise
 
     async def _in_worktree(self, settings: SessionSettings, name: str) -> SessionSettings:
@@ -114,6 +121,14 @@ class Maker:
         worktree = await create_worktree(str(settings.options.cwd), name=name, directory=self._worktrees)
         options = msgspec.structs.replace(settings.options, cwd=worktree.cwd)
         return msgspec.structs.replace(settings, options=options, worktree=msgspec.to_builtins(worktree))
+
+    async def _remove_worktree(self, settings: SessionSettings) -> None:
+        """Nothing will ever work in the worktree: the same start again is to find its name free."""
+        from handrail.sessions.worktrees import Worktree, remove_worktree
+
+        if settings.worktree is not None:
+            with suppress(GitError):  # somebody has found it, and works there
+                await remove_worktree(msgspec.convert(settings.worktree, Worktree))
 
 
 def _check_is_new(options: Options) -> None:

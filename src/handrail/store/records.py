@@ -112,7 +112,10 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One ask and what became of it. `body` is the whole ask (JSON), `answer` the decision's answer (JSON)."""
+    """One ask and what became of it. `body` is the whole ask (JSON), `answer` the decision's answer (JSON).
+
+    A host with a newer Handrail may say a `state` that is none of ours: it is kept, and nobody is waited for.
+    """
 
     session_id: str
     id: str
@@ -121,7 +124,7 @@ class AskRow(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     body: bytes
     opened_at: float
-    state: AskRowState = "pending"
+    state: AskRowState | str = "pending"
     answer: bytes | None = None
     decided_by: str = ""
     surface: str = ""
@@ -153,12 +156,15 @@ class Waiting(NamedTuple):
 
 
 class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A message to Claude. `content` is JSON; stored again (same uuid) when its state changes."""
+    """A message to Claude. `content` is JSON; stored again (same uuid) when its state changes.
+
+    As with asks, a host with a newer Handrail may say another `state`: such a message does not wait.
+    """
 
     uuid: str
     content: bytes
     at: float
-    state: MessageState = "queued"
+    state: MessageState | str = "queued"
     by: str = ""
     surface: str = ""
 

@@ -13,7 +13,7 @@ import msgspec
 from handrail.remote.hub import Hub
 from handrail.telegram.files.desk import FilesDesk
 from handrail.telegram.model import Place
-from handrail.telegram.session_notes import conversation_note, note_conversation
+from handrail.telegram.session_notes import conversation_note
 from handrail.telegram.sessions import ChatSessions
 from handrail.telegram.state import BridgeState, Follow, Tables
 
@@ -33,7 +33,7 @@ def want_files(tables: Tables, follow: Follow, seq: int) -> None:
     """A run is told of where a session is followed: what it put into its outbox is to come there."""
     conversation = tables.noted(conversation_note(follow.session_id))
     if follow.mode == "all" and conversation is not None:
-        note_conversation(tables, follow.session_id, conversation)
+        tables.note(conversation_note(follow.session_id), conversation)  # from now on as long as the session is there
         due = msgspec.json.encode(_Due(follow.place, seq)).decode()
         tables.note(f"{_note(follow.session_id)}{follow.place}", due)
 
@@ -45,7 +45,7 @@ def sessions_with_files(tables: Tables) -> set[str]:
 
 def forget_files(tables: Tables, session_id: str) -> None:
     """A session is gone, and so are its files."""
-    for key in tables.notes(_note(session_id)):
+    for key in (conversation_note(session_id), *tables.notes(_note(session_id))):
         tables.note(key, None)
 
 

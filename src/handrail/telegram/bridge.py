@@ -124,11 +124,11 @@ class Bridge:
         self._people.moved(old, new)
         words = Content(plain(MOVED.format(old=old, new=new)))
         notice = WantedMessage(key=f"number:{new}", place=Place(new), content=words)
-        is_served = self._people.serves(notice.place)
+        is_to_be_changed = old in self._settings.groups and new not in self._settings.groups
 
         def move(tables: Tables) -> None:
             tables.move_chat(old, new)
-            if is_served:
+            if is_to_be_changed:
                 tables.want(notice)
 
         await self._state.write(move)

@@ -155,7 +155,7 @@ class Following:
             follows = await self.state.read(lambda tables: tables.follows(session_id))
             if follows and session_id not in self._followers and _is_news(sign, follows):
                 await self._consider(session_id, follows)
-            if sign.change is not None and session_id in self._followers:
+            if sign.change is not None and sign.change.is_listed and session_id in self._followers:
                 self._followers[session_id].host_is(sign.change.host_state)
             if session_id not in self._followers and session_id not in self._after:
                 await self._recovered(session_id)

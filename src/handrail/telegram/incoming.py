@@ -122,6 +122,8 @@ class Message(msgspec.Struct, frozen=True):
     forum_topic_created: dict[str, Any] | None = None
     migrate_to_chat_id: int = 0
     """The group became a supergroup, which has this number."""
+    migrate_from_chat_id: int = 0
+    """The supergroup was a group before, which had this number."""
 
     @property
     def place(self) -> Place:
@@ -137,6 +139,16 @@ class Message(msgspec.Struct, frozen=True):
     def marks(self) -> tuple[MessageEntity, ...]:
         """The entities of `words`."""
         return self.entities if self.text else self.caption_entities
+
+    @property
+    def move(self) -> tuple[int, int] | None:
+        """Which number a group had and which it has, if this says that it got another one.
+
+        It is said under both numbers, and what was written since may be handled before what was written until then.
+        """
+        if self.migrate_to_chat_id:
+            return self.chat.id, self.migrate_to_chat_id
+        return (self.migrate_from_chat_id, self.chat.id) if self.migrate_from_chat_id else None
 
     @property
     def has_media(self) -> bool:

@@ -1,6 +1,7 @@
 """How long the bridge remembers what, in seconds: long enough for whoever comes back to it, and nothing for ever.
 
-What grows only with people, chats and the hub's own sessions has no end: chats, follows, and chats that take nothing.
+What grows only with people, chats and the hub's own sessions has no end: chats, follows, chats that take nothing, and
+where sessions put their files.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from typing import Final
 
 __all__ = [
     "ANSWERED_ASKS",
+    "BEGINNINGS",
     "BUTTONS",
     "CONTENTS",
-    "CONVERSATIONS",
     "DRAFTS",
     "MESSAGES",
     "PROMPTS",
@@ -41,7 +42,7 @@ ANSWERED_ASKS: Final = 30 * DAY
 """Of one that is over: who presses a button late hears what became of it."""
 PROMPTS: Final = 180 * DAY
 """Which message in a chat a message to Claude was, if it is never answered."""
-CONVERSATIONS: Final = 365 * DAY
-"""Where a session puts its files, since its last run."""
+BEGINNINGS: Final = 365 * DAY
+"""Where a session is to put its files, if it never runs. Of one that has run, it is known as long as it is there."""
 SENT_FILES: Final = 365 * DAY
 """Which files were sent, since its last run: one that is still in the outbox is not sent again."""

@@ -145,11 +145,12 @@ class Router:
     async def _is_about_chat(self, update: Update) -> bool:
         """Whether Telegram only says something about a chat: that holds whoever caused it."""
         message, membership = update.message, update.my_chat_member
-        if message is not None and message.migrate_to_chat_id:
-            await self.moved(message.chat.id, message.migrate_to_chat_id)
+        move = message.move if message is not None else None
+        if move is not None:
+            await self.moved(*move)
         elif membership is not None and membership.is_back:
             await self.revive(membership.chat.id)
-        return membership is not None or bool(message is not None and message.migrate_to_chat_id)
+        return membership is not None or move is not None
 
     async def away(self, updates: Sequence[Update]) -> None:
         """The hub is away, and a message waits for it."""

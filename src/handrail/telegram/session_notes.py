@@ -30,8 +30,8 @@ def conversation_note(session_id: str) -> str:
 
 
 def note_conversation(tables: Tables, session_id: str, conversation: str) -> None:
-    """Remember it before the session is begun, and again whenever it is used."""
-    tables.note(conversation_note(session_id), conversation, stays=lifetimes.CONVERSATIONS)
+    """Remember it before the session is begun."""
+    tables.note(conversation_note(session_id), conversation, stays=lifetimes.BEGINNINGS)
 
 
 def leaving_note(session_id: str, place: Place) -> str:

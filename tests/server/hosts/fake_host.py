@@ -60,7 +60,9 @@ class FakeHost:
         self.key: str = told["key"]
         self.store = store
         self.boot = uuid4().hex
-        self.facts = wire.HostFacts(handrail="1.0", labels=("linux",), roots=("/srv",), clock=time.time())
+        self.facts = wire.HostFacts(
+            handrail="1.0", labels=("linux",), roots=("/srv",), clock=time.time(), starts_once=True
+        )
         self._leases: dict[str, Lease] = {}
 
     @asynccontextmanager

@@ -13,7 +13,10 @@ from handrail.error_records import record_of
 from handrail.errors import SessionNotFound
 from handrail.events.model import Delta, Event, Text
 from handrail.link import wire
-from handrail.store.base import CopyHead
+from handrail.policy.storage.loading import Asked
+from handrail.remote.hub import Hub
+from handrail.sessions.launching import decode_settings
+from handrail.store.base import CopyHead, MessageRow
 
 from ..support import ServedHub
 from .fake_host import FakeHost, Link, until
@@ -188,3 +191,50 @@ async def test_a_host_that_was_restored_and_went_on_is_found_out(served: ServedH
         assert kept["title"] == "shop (before build-box lost its journal)"
         (entry,) = (await client.get("/api/audit", params={"session": session_id})).json()["items"]
         assert (entry["action"], kept["id"] in entry["detail"]) == ("hosts.lost", True)
+
+
+async def test_states_that_only_a_newer_handrail_knows_are_kept_and_keep_nobody_waiting(
+    served: ServedHub, host: FakeHost
+) -> None:
+    async with host.connected() as link:
+        session_id = await host.session("shop")
+        ask = await host.asks(session_id)
+        page = await host.store.copy_page(session_id, after=0)
+        assert page is not None
+        newer = msgspec.structs.replace(
+            page,
+            session=msgspec.structs.replace(page.session, status="hibernating"),
+            asks=[msgspec.structs.replace(ask, state="delegated")],
+            messages=[MessageRow(uuid="m1", content=b'"hi"', at=1.0, state="translated")],
+            message_places=[1],
+        )
+        await link.acknowledged(session_id, await link.send_page(newer))
+        (kept,) = await served.manager.store.asks(session_id)
+        (message,) = await served.manager.store.messages(session_id)
+        assert (kept.state, message.state) == ("delegated", "translated")
+        async with served.client("viewer") as client:
+            assert (await client.get(f"/api/sessions/{session_id}")).json()["status"] == "hibernating"
+            assert (await client.get("/api/asks")).json()["items"] == []
+        async with Hub(served.url, served.tokens["viewer"]) as hub:
+            assert [row.state for row in await hub.asks(states=())] == ["delegated"]
+
+
+async def test_settings_that_only_a_newer_handrail_knows_are_left_out_of_the_copy(
+    served: ServedHub, host: FakeHost
+) -> None:
+    newer = {
+        "options": {"cwd": "/srv/shop", "model": "opus", "effort": "boundless", "telepathy": True},
+        "policy": {"profile": "careful", "otherwise": "vote"},
+        "budget": 5.0,
+    }
+    async with host.connected() as link:
+        session_id = await host.session("shop")
+        page = await host.store.copy_page(session_id, after=0)
+        assert page is not None
+        told = msgspec.structs.replace(page.session, settings=msgspec.json.encode(newer))
+        for _ in range(2):
+            number = await link.send_page(msgspec.structs.replace(page, session=told))
+            await link.acknowledged(session_id, number)
+        kept = decode_settings((await served.manager.session(session_id).row()).settings)
+        assert (kept.options.model, kept.options.effort, kept.budget) == ("opus", None, 5.0)
+        assert kept.policy == Asked(profile="careful")

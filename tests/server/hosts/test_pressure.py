@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import msgspec
 import pytest
+from starlette.websockets import WebSocket
 from websockets.exceptions import InvalidStatus
 
 from handrail.errors import StoreFull
 from handrail.events.model import Text
 from handrail.link import wire
 from handrail.server.hosts import copies
-from handrail.store.base import CopyPage, SessionRow
+from handrail.server.hosts import link as link_module
+from handrail.server.hosts.offers import Offers
+from handrail.store.base import CopyHead, CopyPage, SessionRow
 
 from ..support import ServedHub, served_hub
 from .fake_host import FakeHost, fake_host, until
@@ -301,3 +305,60 @@ async def test_trouble_of_a_host_is_shown(served: ServedHub, host: FakeHost) -> 
                 return bool(found["facts"]["trouble"] == "its disk is full" and found["live"] == 3)
 
             await until(shown)
+
+
+async def test_a_host_that_offers_without_end_is_sent_away(
+    served: ServedHub, host: FakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_module, "MOST_OFFERED", 50)
+    going_on = asyncio.Event()
+    copied = served.hub.store.copied
+
+    async def slowly(host_id: str) -> Sequence[CopyHead]:
+        await going_on.wait()
+        return await copied(host_id)
+
+    monkeypatch.setattr(served.hub.store, "copied", slowly)
+    heads = [CopyHead(session_id=uuid4().hex, fence=1, last_seq=1) for _ in range(20)]
+    async with fake_host(served, tmp_path, "patient") as patient, patient.connected() as other:
+        async with host.connected() as link:
+            for _ in range(3):
+                await link.say(wire.Offer(heads=heads))
+            assert await link.closed() == 4400
+        going_on.set()
+        await other.say(wire.Offer(heads=heads), wire.Offer(heads=heads), wire.Offer(done=True))
+        for _ in range(2):
+            assert len((await other.hear(wire.Have)).heads) == 20
+        await other.say(wire.Offer(heads=heads))  # what was answered does not count any more
+        await other.hear(wire.Have)
+
+
+async def test_a_host_that_offers_and_does_not_read_has_no_answers_pile_up(
+    served: ServedHub, host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck = asyncio.Event()
+    answered = 0
+    take = Offers.take
+
+    async def counted(self: Offers, offer: wire.Offer) -> None:
+        nonlocal answered
+        answered += 1
+        await take(self, offer)
+
+    async def never(socket: WebSocket, parcel: bytes) -> None:
+        stuck.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Offers, "take", counted)
+    heads = [CopyHead(session_id=uuid4().hex, fence=1, last_seq=1)]
+    async with host.connected() as link:
+        monkeypatch.setattr(WebSocket, "send_bytes", never)
+        for _ in range(50):
+            await link.say(wire.Offer(heads=heads))
+        await stuck.wait()
+        arrived = served.hub.hosts.registry.get(host.id)
+        assert arrived is not None
+        assert arrived.link is not None
+        offered = arrived.link._offers
+        await until(lambda: offered.qsize() >= 48)
+        assert answered == 1

@@ -15,7 +15,7 @@ import pytest
 from handrail.error_records import record_of
 from handrail.errors import HostRefused
 from handrail.link import wire
-from handrail.server.hosts import commands
+from handrail.server.hosts import abroad, commands
 from handrail.sessions.beginning import first_message
 from handrail.sessions.launching import SessionSettings, encode_settings
 from handrail.store.base import SessionRow
@@ -193,3 +193,45 @@ async def test_a_host_that_was_removed_meanwhile_keeps_what_it_was_given(
             does_what_it_is_told(other)
             assert "was removed" in (await start(client)).json()["detail"]
             assert told(other, "start") == []
+
+
+async def test_one_whose_journal_is_long_in_coming_is_waited_for_by_starting_it_again(
+    served: ServedHub, host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served.client() as client, host.connected() as link:
+        with monkeypatch.context() as patch:
+            patch.setattr(abroad, "FIRST_COPY", 0.05)
+            link.answer("start", lambda command: begin(host, command))
+            unseen = await start(client)
+            assert code(unseen) == (504, "outcome_unknown")
+            assert "runs on build-box, but its journal has not come here yet" in unseen.json()["detail"]
+        does_what_it_is_told(link)
+        assert (await start(client)).json()["id"] == ID
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_host_whose_version_chooses_its_own_ids_is_not_told_again(served: ServedHub, host: FakeHost) -> None:
+    """It would start another session each time."""
+    host.facts = msgspec.structs.replace(host.facts, starts_once=False)
+    async with served.client() as client:
+        async with host.connected() as link:
+            starting = asyncio.ensure_future(start(client))
+            await link.hear(wire.Command)
+        assert code(await starting) == (504, "outcome_unknown")
+        async with host.connected() as link:
+            again = await start(client)
+            assert code(again) == (504, "outcome_unknown")
+            assert "too old to be told again" in again.json()["detail"]
+            assert len(told(link, "start")) <= 1  # what was under way is told again as what it is
+
+
+async def test_a_host_whose_version_chooses_its_own_ids_starts_sessions_all_the_same(
+    served: ServedHub, host: FakeHost
+) -> None:
+    host.facts = msgspec.structs.replace(host.facts, starts_once=False)
+    made = await host.session()
+    async with served.client() as client, host.connected() as link:
+        link.answer("start", lambda command: {"id": made})
+        await link.copy(made)
+        answer = await start(client)
+        assert (answer.status_code, answer.json()["id"]) == (201, made)

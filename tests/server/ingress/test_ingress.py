@@ -62,6 +62,11 @@ async def dialled_in(
         yield cli, session
 
 
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
 async def status_is(session: Session, status: str) -> None:
     async def is_so() -> bool:
         return (await session.row()).status == status
@@ -418,6 +423,15 @@ async def test_a_message_over_the_limit_is_in_the_journal(served: ServedHub, mon
         await cli.dial()
         assert (await session.run("short")).answer == "short"
         assert await warnings(session) == [TOO_MUCH]
+
+
+async def test_no_session_waits_for_a_line_that_cannot_be_made(served: ServedHub) -> None:
+    """Its settings say what the policy says, which nobody can tell if its file is broken."""
+    write(Path(served.manager.places.policy_file), "deny = no list")
+    async with served.client() as http:
+        refused = await http.post("/api/ingress", json={"cwd": "/there"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_policy")
+    assert await served.manager.list() == []
 
 
 async def test_only_what_dials_in_has_such_tokens(served: ServedHub) -> None:

@@ -12,8 +12,7 @@ from handrail.telegram.asks.desk import item_of
 from handrail.telegram.asks.offers import DENIED, STOPPED
 from handrail.telegram.asks.reading import read
 from handrail.telegram.asks.showing import whole_request
-from handrail.telegram.model import GONE, Place, User
-from handrail.telegram.text.rich import Entity
+from handrail.telegram.model import GONE, User
 
 from .support import ABOUT, ANN, BEA, Chat, FakeHub, check, find, item, row_of, texts
 
@@ -124,18 +123,6 @@ async def test_a_reason_can_be_asked_for(chat: Chat, hub: FakeHub) -> None:
     assert await chat.reply("use ninja", to=prompt)
     assert hub.decided[0][1] == Deny("The user denied this and says: use ninja")
     assert await chat.beside("prompt:") == []
-
-
-async def test_in_a_group_a_reason_is_asked_of_whoever_wants_to_give_one(chat: Chat, hub: FakeHub) -> None:
-    group = Chat(chat.state, hub, chat.desk, Place(-1005))
-    await group.show(item_of(hub.put(row_of(d.Command(text="make")))))
-    await group.press("Deny with a reason", BEA)
-    (prompt,) = await group.beside("prompt:")
-    assert prompt.content.text.text.startswith("Bea: Tell Claude why")
-    assert prompt.content.text.entities == (Entity("text_mention", 0, 3, user=BEA.id),)
-    await group.press("Deny with a reason", ANN)
-    (prompt,) = await group.beside("prompt:")
-    assert prompt.content.text.text.startswith("Ann: Tell Claude why")
 
 
 async def test_a_reply_to_what_is_over_is_not_an_answer(chat: Chat, hub: FakeHub) -> None:
@@ -250,30 +237,6 @@ async def test_somebody_was_faster_elsewhere(chat: Chat, hub: FakeHub) -> None:
     content = await chat.ask()
     assert content.text.text.startswith("✗ Denied by Bea (web).")
     assert not content.buttons
-
-
-async def test_every_place_shows_what_became_of_it(chat: Chat, hub: FakeHub) -> None:
-    other = Chat(chat.state, hub, chat.desk, Place(-1005, 7))
-    shown = item_of(hub.put(row_of(d.Command(text="make"))))
-    await chat.show(shown)
-    await other.show(shown)
-    await chat.press("Allow")
-    assert (await other.ask()).text.text.startswith("✓ Allowed by Ann (telegram).")
-
-
-async def test_a_group_that_got_another_number_is_answered_all_the_same(chat: Chat, hub: FakeHub) -> None:
-    group, moved = (Chat(chat.state, hub, chat.desk, place) for place in (Place(-7, 3), Place(-1007, 3)))
-    before = await group.show(item_of(hub.put(row_of(d.Command(text="make")))))
-    await chat.state.write(lambda tables: tables.move_chat(-7, -1007))
-    message = await moved.message(moved.key)
-    assert message is not None
-    assert (message.place, message.content) == (Place(-1007, 3), before)
-    await moved.press("Deny with a reason", content=before)
-    (prompt,) = await moved.beside("prompt:")
-    assert await moved.reply("no", to=prompt)
-    assert len(hub.decided) == 1
-    assert (await moved.ask()).text.text.startswith("✗ Denied by Ann (telegram).")
-    assert await moved.beside("prompt:") == []
 
 
 async def test_the_same_press_handled_twice_says_nothing_of_itself(chat: Chat, hub: FakeHub) -> None:

@@ -35,6 +35,7 @@ class AwayHub:
     def __init__(self) -> None:
         self.store = self
         self.is_away = True
+        self.status = "idle"
         self.looks = 0
         self.listener: OnHubChange = lambda change: None
 
@@ -49,7 +50,7 @@ class AwayHub:
         self.looks += 1
         if self.is_away:
             raise HubUnreachable("the hub is away")
-        return SessionRow(id=session_id, cwd="/", created_at=0.0, updated_at=0.0, status="idle", last_seq=5)
+        return SessionRow(id=session_id, cwd="/", created_at=0.0, updated_at=0.0, status=self.status, last_seq=5)
 
 
 @pytest.fixture
@@ -60,7 +61,9 @@ async def state(tmp_path: Path) -> AsyncIterator[BridgeState]:
 
 
 @asynccontextmanager
-async def followed(state: BridgeState, hub: AwayHub) -> AsyncIterator[tuple[Following, Report]]:
+async def followed(
+    state: BridgeState, hub: AwayHub, follower: Callable[[str], Any] | None = None
+) -> AsyncIterator[tuple[Following, Report]]:
     async def afterwards(session_id: str, is_done: bool) -> None:
         if hub.is_away:
             raise HubUnreachable("the hub is away")
@@ -70,7 +73,7 @@ async def followed(state: BridgeState, hub: AwayHub) -> AsyncIterator[tuple[Foll
         hub=real,
         state=state,
         inbox=Inbox(state, People(real, lambda: SETTINGS)),
-        follower=cast(Any, None),
+        follower=cast(Any, follower),
         afterwards=afterwards,
         report=report,
     )
@@ -112,3 +115,33 @@ async def test_however_often_it_fails_it_is_tried_again_once_at_a_time(state: Br
             hub.listener(HubChange(session_id="s1", status="running", last_seq=5 + number))
         await eventually(lambda: hub.looks >= 30)
         assert len(following._later) <= 1
+
+
+class Listener:
+    """Follows a session, and only hears how its host is."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.heard: list[str] = []
+
+    def host_is(self, state: str) -> None:
+        self.heard.append(state)
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_how_a_host_is_is_heard_only_of_sessions_that_the_hub_has_listed(state: BridgeState) -> None:
+    hub, listener = AwayHub(), Listener("s1")
+    hub.is_away, hub.status = False, "running"
+    async with followed(state, hub, lambda _: listener) as (following, _):
+        await eventually(lambda: hub.looks)
+        for change in (
+            HubChange(session_id="s1", status="running", host="box", host_state="away"),
+            HubChange(session_id="s1"),  # beyond the end of the hub's list: nothing is known of it
+            HubChange(session_id="s1", status="running", host="box", host_state="connected"),
+        ):
+            hub.listener(change)
+            await eventually(lambda: not following._dirty)
+        await eventually(lambda: "connected" in listener.heard)
+    assert listener.heard == ["away", "connected"]

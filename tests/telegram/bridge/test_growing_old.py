@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from handrail.telegram.files.outbox import outbox_of
+from handrail.telegram.model import Place
+from handrail.telegram.session_notes import conversation_note
 from tests.server.support import ASKS
 
 from .support import World, eventually, world
@@ -42,6 +45,12 @@ async def forgets(here: World, table: str) -> None:
     await eventually(is_empty)
 
 
+def leave(outbox: Path, name: str) -> None:
+    """Do what Claude does to send a file."""
+    outbox.mkdir(parents=True)
+    (outbox / name).write_text("a report")
+
+
 @pytest.mark.parametrize("days", [100, 200])
 async def test_a_reply_to_an_old_answer_goes_on_with_its_session(tmp_path: Path, days: int) -> None:
     async with world(tmp_path) as here:
@@ -56,6 +65,27 @@ async def test_a_reply_to_an_old_answer_goes_on_with_its_session(tmp_path: Path,
             await here.say("are you there?", reply_to=answer)
             await here.hears("You said are you there?.")
             assert len(await here.rows()) == 1
+
+
+async def test_a_chat_that_was_silent_for_years_goes_on_as_it_was(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        async with here.bridged():
+            await here.say("/verbose on")
+            await here.say("hello")
+            await here.hears("You said hello.")
+        make_older(here, 800)
+        async with here.bridged():
+            await forgets(here, "updates")
+            (row,) = await here.rows()
+            assert here.state is not None
+            conversation = await here.state.read(lambda tables: tables.noted(conversation_note(row.id)))
+            assert conversation is not None
+            leave(Path(row.cwd, outbox_of(conversation)), "report.txt")
+            await here.say("are you there?")
+            await here.hears("You said are you there?.")
+            await eventually(lambda: any(message.document for message in here.chat.bot_messages))
+            assert (await here.state.read(lambda tables: tables.chat(Place(here.ann.id)))).prefs.verbose
+        assert len(await here.rows()) == 1
 
 
 async def test_an_old_ask_that_still_waits_is_answered_by_its_button(tmp_path: Path) -> None:

@@ -111,7 +111,9 @@ class Fleet:
         await self.hub.until_host("connected")
 
     async def drain(self, on: bool) -> None:
+        """Drain the host, or go on, and wait until it has said that it does."""
         await self.hub.post("/api/hosts/box/drain", {"on": on})
+        await self.hub.until_host("draining" if on else "connected")
 
     async def restart_host(self) -> None:
         """Kill the agent, and start it again."""

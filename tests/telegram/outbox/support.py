@@ -120,10 +120,15 @@ class Times:
 
 @asynccontextmanager
 async def running(
-    state: BridgeState, bot: MessageBot, *, pace: Pace = QUICK, clock: Callable[[], float] = time.monotonic
+    state: BridgeState,
+    bot: MessageBot,
+    *,
+    pace: Pace = QUICK,
+    clock: Callable[[], float] = time.monotonic,
+    may_write: Callable[[str, Place], bool] = lambda key, place: True,
 ) -> AsyncIterator[Outbox]:
     """An outbox at work."""
-    outbox = Outbox(state, bot, pace=pace, clock=clock)
+    outbox = Outbox(state, bot, pace=pace, clock=clock, may_write=may_write)
     task = asyncio.create_task(outbox.run())
     try:
         yield outbox

@@ -54,6 +54,24 @@ async def test_a_thousand_wants_are_a_few_edits_and_the_last_one_is_shown(state:
     assert [words for _, _, words in bot.calls] == ["first of many", "last"]
 
 
+async def test_what_nobody_may_see_is_as_if_it_had_not_been_wanted(state: BridgeState, bot: MemoryBot) -> None:
+    served = {ANN}
+    async with running(state, bot, may_write=lambda _, place: place in served) as outbox:
+        await state.write(want("m", "one"))
+        await outbox.idle()
+        served.remove(ANN)
+        for key, words in (("m", "two"), ("n", "new")):
+            await state.write(want(key, words))
+        await outbox.idle()
+        assert bot.texts() == ["one"]
+        served.add(ANN)
+        for key, words in (("m", "two"), ("n", "new")):
+            await state.write(want(key, words))
+        await outbox.idle()
+    assert bot.texts() == ["two", "new"]
+    assert bot.methods() == ["send", "edit", "send"]
+
+
 async def test_equal_content_is_not_sent(state: BridgeState, bot: MemoryBot) -> None:
     async with running(state, bot) as outbox:
         for _ in range(3):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
-from handrail.telegram.model import GONE, Place, Press
-from handrail.telegram.state import BridgeState, Chat
+from handrail.telegram.model import GONE, Content, Place, Press
+from handrail.telegram.state import BridgeState, Chat, Tables
+from handrail.telegram.text.rich import plain
 
 from .test_messages import deliver, delivery, heads, want
 
@@ -37,6 +40,47 @@ async def test_what_a_group_has_under_its_new_number_already_stays(state: Bridge
     assert await state.read(lambda t: t.chats()) == [Chat(place=new, session_id="since")]
     assert await state.read(lambda t: t.message_at(new.chat, 9)) is not None
     assert await state.read(lambda t: t.moved_chats()) == {old.chat: new.chat}
+
+
+async def test_what_goes_along_answers_no_message_that_stayed_behind(state: BridgeState) -> None:
+    content = Content(text=plain("done"), reply_to=7)
+    queued = '{"uuid":"u","place":{"chat":-5},"message_id":7}'
+    await state.write(want("m", content, Place(-5)))
+    await state.write(lambda t: t.note("queue:s:u", queued))
+    await state.write(lambda t: t.move_chat(-5, -1005))
+    assert (await delivery(state, "m")).content == Content(text=plain("done"))
+    moved = await state.read(lambda t: t.noted("queue:s:u"))
+    assert moved == '{"uuid":"u","place":{"chat":-1005},"message_id":0}'
+
+
+async def test_what_was_sent_to_the_old_number_meanwhile_is_sent_again(state: BridgeState) -> None:
+    await state.write(want("m", "x", Place(-5)))
+    step = await delivery(state, "m")
+    await state.write(lambda t: t.move_chat(-5, -1005))
+    await state.write(lambda t: t.shown(step, 9))
+    assert await state.read(lambda t: t.message_at(-1005, 9)) is None
+    assert await heads(state) == ["m"]
+
+
+async def test_what_both_numbers_have_is_that_of_the_new_one(state: BridgeState) -> None:
+    old, new = Place(-5), Place(-1005)
+    tokens = {}
+    for place in (old, new):
+        key = f"ask:s:a:{place}"
+        await state.write(want(key, f"in {place}", place))
+        await deliver(state, key, 9)
+        press = Press(action="ask:decide", place=place, key=key)
+        tokens[place] = await state.write(partial(Tables.mint, press=press))
+        await state.write(partial(Tables.note, key=f"chosen:{place}", value=f"in {place}"))
+    await state.write(lambda t: t.move_chat(old.chat, new.chat))
+
+    message = await state.read(lambda t: t.message_at(new.chat, 9))
+    assert message is not None
+    assert message.content.text.text == "in -1005"
+    assert await heads(state) == []
+    assert await state.read(lambda t: t.notes("chosen:")) == {"chosen:-1005": "in -1005"}
+    assert await state.write(lambda t: t.mint(press)) == tokens[new]
+    assert await state.read(lambda t: t.press(tokens[new])) == press
 
 
 async def test_what_was_to_be_taken_away_in_a_group_that_moved_is_forgotten(state: BridgeState) -> None:

@@ -164,7 +164,6 @@ async def test_notes_of_an_older_database_get_an_end(tmp_path: Path) -> None:
         ("ask:s:2:1001", 30, 0),
         ("ask:s:3:1001", 365, 1),
         ("ask:s:odd:1001", 365, 1),
-        ("outbox:s", 365, 0),
         ("prompt:u", 180, 0),
         ("sent:1001:s:a.txt", 365, 0),
     ]

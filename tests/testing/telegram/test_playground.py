@@ -44,6 +44,31 @@ async def test_the_picture_has_what_stands_in_the_chats() -> None:
         assert team["messages"][0]["service"] == "Ann created the topic “build”"
 
 
+async def test_what_nobody_wrote_is_told_in_words() -> None:
+    async with raw_bot() as (bot, ann, _):
+        group = bot.server.group(id=-5, title="Team", members=[ann])
+        await group.pin(await group.send("hello"))
+        group.upgrade(-1005)
+        _, before, after = (await shown(bot))["chats"]
+        assert [message["service"] for message in (*before["messages"], *after["messages"])] == [
+            "",
+            "Ann pinned a message",
+            "Ann made a supergroup of this group, which goes on elsewhere",
+            "Ann made a supergroup of the group",
+        ]
+
+
+async def test_the_input_is_opened_for_whoever_is_asked() -> None:
+    async with raw_bot() as (bot, ann, _):
+        bea = bot.server.user(id=1002, first_name="Bea", username="bea")
+        group = bot.server.group(id=-5, title="Team", members=[ann, bea])
+        asked = {"force_reply": True, "selective": True, "input_field_placeholder": "Why not?"}
+        await bot.call("sendMessage", chat_id=group.id, text="@bea Why?", reply_markup=asked)
+        inputs = next(chat["inputs"] for chat in (await shown(bot))["chats"] if chat["id"] == group.id)
+        assert inputs[str(ann.id)] == {}
+        assert inputs[str(bea.id)]["input_field_placeholder"] == "Why not?"
+
+
 async def test_the_picture_comes_when_something_changes() -> None:
     async with raw_bot() as (bot, _, chat):
         version = (await shown(bot))["version"]

@@ -158,6 +158,7 @@ async def _own_facts(hub: Hub, live: int) -> HostFacts:
         load=_load(),
         free_bytes=_free(hub.manager.places.state),
         profiles=tuple(PROFILES),
+        starts_once=True,
     )
 
 

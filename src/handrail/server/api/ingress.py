@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from handrail.errors import PolicyError
 from handrail.policy.storage.loading import Asked
 from handrail.protocol.dialling import dialling_command_line, dialling_environment
 from handrail.protocol.options import Options, PermissionMode
@@ -109,7 +110,11 @@ async def make(hub: Hub, call: Call[NewIngress, Nothing]) -> IngressLine:
     )
     call.made["id"] = session.id
     call.note(wanted.transport, wanted.policy)
-    return await _line(hub, await session.row(), call.caller.name)
+    try:
+        return await _line(hub, await session.row(), call.caller.name)
+    except PolicyError:
+        await session.delete()
+        raise
 
 
 async def renew(hub: Hub, call: Call[None, Nothing]) -> IngressLine:

@@ -196,7 +196,7 @@ class Hosts:
             return True if row is not None and (row.owner is not None or row.fence > fence) else None
 
         if await self._arrivals.until(session_id, look, patience=FIRST_COPY) is None:
-            raise HostAway(
+            raise OutcomeUnknown(
                 f"session {session_id[:8]} runs on {host.name}, but its journal has not come here yet: "
                 "it is listed as soon as it has"
             )
@@ -266,6 +266,11 @@ class Hosts:
         known = self.registry.get(given)
         if known is None:
             raise OutcomeUnknown(f"the host that was to start session {wanted.id[:8]} is not known any more; {UNHEARD}")
+        if not known.facts.starts_once:
+            raise OutcomeUnknown(
+                f"the host {known.name} was told before to start this session, and its Handrail is too old to be told "
+                f"again without starting another one: look for it in `handrail ls --host {known.name}`; {UNHEARD}"
+            )
         return known, True
 
     async def resume(self, row: SessionRow, changes: Mapping[str, Any], program: ProgramSpec | None = None) -> None:

@@ -17,7 +17,7 @@ from handrail.link.wire import HostFacts
 from handrail.sessions.launching import decode_settings
 from handrail.store.base import CopyPage, EventRow
 
-__all__ = ["check_facts", "check_page", "check_session_id"]
+__all__ = ["check_facts", "check_page", "check_session_id", "readable_settings"]
 
 LONGEST_FACTS: Final = 64 * 1024
 """In bytes: they are stored, and shown to everybody who looks at the hosts."""
@@ -53,6 +53,38 @@ def check_facts(facts: HostFacts) -> None:
         raise LocalProtocolError(f"what a host says of itself cannot be shown: {error}") from error
     if size > LONGEST_FACTS:
         raise LocalProtocolError(f"what a host says of itself takes {size} bytes, and {LONGEST_FACTS} are enough")
+
+
+def readable_settings(told: bytes) -> bytes:
+    """The settings of a session, without what only a newer Handrail can read: the host itself has them whole.
+
+    What is not even JSON stays as it is, for `check_page` to refuse.
+    """
+    try:
+        decode_settings(told)
+    except (msgspec.MsgspecError, HandrailError, ValueError, TypeError, AttributeError, RecursionError):
+        return _without_the_unfit(told)
+    return told
+
+
+def _without_the_unfit(told: bytes) -> bytes:
+    try:
+        found = _object_decoder.decode(told)
+        for section in ("options", "policy"):
+            if found.get(section) is not None:
+                values = msgspec.convert(found[section], dict[str, Any])
+                found[section] = {name: value for name, value in values.items() if _fits(section, name, value)}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return told
+    return msgspec.json.encode(found)
+
+
+def _fits(section: str, name: str, value: Any) -> bool:
+    try:
+        decode_settings(msgspec.json.encode({section: {name: value}}))
+    except (msgspec.MsgspecError, HandrailError, ValueError, TypeError):
+        return False
+    return True
 
 
 def check_page(page: CopyPage, *, known_settings: bytes = b"") -> None:

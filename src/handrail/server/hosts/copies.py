@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from handrail.errors import CopyDiverged, Fenced, HandrailError, LocalProtocolError, StoreError
 from handrail.events.codec import decode_event, decode_item
 from handrail.events.model import Delta
 from handrail.link import wire
 from handrail.link.windows import page_size
 from handrail.server.hosts.arrivals import Arrivals
-from handrail.server.hosts.checking import check_page, check_session_id
+from handrail.server.hosts.checking import check_page, check_session_id, readable_settings
 from handrail.server.hosts.ending import end_copy
 from handrail.sessions.feed import Feed
 from handrail.sessions.manager import Manager
@@ -107,9 +109,10 @@ class Copies:
         """A page has come. Raises `LocalProtocolError` if it cannot be one."""
         check_session_id(page.page.session.id)
         copy = self._of(page.page.session.id)
-        check_page(page.page, known_settings=copy.settings)
-        copy.settings = page.page.session.settings
-        copy.add(page, page_size(page.page))
+        size, page = page_size(page.page), copy.readable(page)
+        check_page(page.page, known_settings=copy.known_settings)
+        copy.known_settings = page.page.session.settings
+        copy.add(page, size)
 
     def deltas(self, deltas: wire.Deltas) -> None:
         """What is being written has come. What nobody watches is not even looked at."""
@@ -181,8 +184,11 @@ class _Copy:
     """One session: what came of it and is not handled yet."""
 
     def __init__(self, session_id: str, copies: Copies) -> None:
-        self.settings = b""
-        """Those that were looked at last: every page repeats them."""
+        self.known_settings = b""
+        """Those that are good: every page repeats them."""
+        self._told_settings = b""
+        self._readable_settings = b""
+        """What is kept of those that the host told last."""
         self._id = session_id
         self._copies = copies
         self._items: deque[tuple[_Item, int]] = deque()
@@ -196,6 +202,16 @@ class _Copy:
         self._ahead: list[Delta] = []
         self._worker: asyncio.Task[None] | None = None
         self._stopped = False
+
+    def readable(self, page: wire.Page) -> wire.Page:
+        """The page, with settings that this Handrail can read."""
+        session = page.page.session
+        if session.settings != self._told_settings:
+            self._told_settings, self._readable_settings = session.settings, readable_settings(session.settings)
+        if session.settings == self._readable_settings:
+            return page
+        session = replace(session, settings=self._readable_settings)
+        return replace(page, page=replace(page.page, session=session))
 
     def add(self, item: _Item, size: int) -> None:
         if isinstance(item, wire.Page):

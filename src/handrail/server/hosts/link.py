@@ -53,6 +53,8 @@ PONG_PATIENCE: Final = 20.0
 CLOSING_PATIENCE: Final = 2.0
 LARGEST_PARCEL: Final = 256 * 1024
 """About how many bytes of small messages go into one parcel."""
+MOST_OFFERED: Final = 200_000
+"""How many journals a host may have offered before they are compared with the copies."""
 
 
 class Pinging(Protocol):
@@ -98,7 +100,10 @@ class HostLink:
         self._pinging: Pinging | None = socket.scope.get("extensions", {}).get("handrail.socket")
         self._outgoing: list[wire.FromHub] = []
         self._something = asyncio.Event()
+        self._all_sent = asyncio.Event()
+        self._all_sent.set()
         self._offers: asyncio.Queue[wire.Offer] = asyncio.Queue()
+        self._offered = 0
         self._closing = asyncio.Event()
         self._code = STOPPING
         self._reason = CLOSE_CODES[STOPPING]
@@ -106,6 +111,7 @@ class HostLink:
     def send(self, message: wire.FromHub) -> None:
         """Have a message sent. What cannot be sent any more is dropped: it is told again on the next link."""
         self._outgoing.append(message)
+        self._all_sent.clear()
         self._something.set()
 
     def close(self, code: int, reason: str = "") -> None:
@@ -186,14 +192,23 @@ class HostLink:
             case wire.Facts():
                 await serves.facts(message)
             case wire.Offer():
-                self._offers.put_nowait(message)
+                self._queue(message)
             case wire.Hello():
                 raise LocalProtocolError("a host says hello once")
+
+    def _queue(self, offer: wire.Offer) -> None:
+        self._offered += _weight(offer)
+        if self._offered > MOST_OFFERED:
+            raise LocalProtocolError(f"more than {MOST_OFFERED} journals are offered at once: too many")
+        self._offers.put_nowait(offer)
 
     async def _take_offers(self, serves: Serves) -> None:
         """One after the other, beside the rest: the copies are looked up in the store."""
         while True:
-            await serves.offer(await self._offers.get())
+            offer = await self._offers.get()
+            await self._all_sent.wait()  # a host that offers and does not read would have its answers pile up here
+            await serves.offer(offer)
+            self._offered -= _weight(offer)
 
     # ------------------------------------------------------------ what goes
 
@@ -204,6 +219,7 @@ class HostLink:
             while self._outgoing:
                 # Waits while the other side does not read.
                 await self._socket.send_bytes(self._next_parcel())
+            self._all_sent.set()
 
     def _next_parcel(self) -> bytes:
         """As many messages as fit into one parcel, at least one."""
@@ -250,6 +266,10 @@ async def next_parcel(socket: WebSocket) -> bytes | None:
     if parcel is None:
         raise LocalProtocolError("a parcel is binary, not text")
     return bytes(parcel)
+
+
+def _weight(offer: wire.Offer) -> int:
+    return 1 + len(offer.heads)
 
 
 def short(reason: str) -> str:

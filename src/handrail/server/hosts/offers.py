@@ -28,6 +28,7 @@ class Offers:
         self._is_removed = is_removed
         self._copied: dict[str, CopyHead] | None = None
         self._offered: set[str] = set()
+        """Those of the copied sessions that the host still has."""
 
     async def take(self, offer: wire.Offer) -> None:
         """The host says where its journals stand; it is answered where the copies do."""
@@ -55,15 +56,15 @@ class Offers:
     async def _answer(self, offered: CopyHead, copied: dict[str, CopyHead]) -> CopyHead | None:
         """Where the copy of a session stands; None for one that is not this host's, of which nothing is wanted."""
         name = offered.session_id
-        self._offered.add(name)
+        nothing = CopyHead(session_id=name, fence=0, last_seq=0)
         copy = copied.get(name)
         if copy is None:
-            if not await self._has_room(name):
-                return None
-        elif copy.has_other_past(offered) and not self._copies.has_come(name):
+            return nothing if await self._has_room(name) else None
+        self._offered.add(name)
+        if copy.has_other_past(offered) and not self._copies.has_come(name):
             await self._copies.set_aside(name, f"before {self._copies.host.name} lost its journal")
-            copy = None
-        return copy or CopyHead(session_id=name, fence=0, last_seq=0)
+            return nothing
+        return copy
 
     async def _has_room(self, session_id: str) -> bool:
         """Whether a session can be copied. One of a host that is revoked may have come back with another one."""

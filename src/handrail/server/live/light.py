@@ -229,7 +229,7 @@ def _answered(event: _AskClosed) -> e.AskClosed:
         at=event.at,
         run=event.run,
         ask_id=event.ask_id,
-        outcome=event.outcome,  # type: ignore[arg-type]
+        outcome=event.outcome,
         by=event.by,
         surface=event.surface,
         granted_by=event.granted_by,

@@ -30,7 +30,7 @@ PAGE = 1_000
 CRASHED = "Handrail ended before Claude Code was done, and Claude Code with it"
 OUTLIVED = "Handrail ended before Claude Code was done, which goes on elsewhere and is seated when it dials in again"
 WITNESSED = "Handrail ended before it heard of this, but Claude Code has it in its transcript"
-OUTCOMES: Mapping[AskRowState, Literal["decided", "unsent", "lost"]] = {
+OUTCOMES: Mapping[str, Literal["decided", "unsent", "lost"]] = {
     "sent": "decided",
     "unsent": "unsent",
     "lost": "lost",

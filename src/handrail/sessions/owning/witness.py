@@ -36,8 +36,8 @@ def _ends(path: str, calls: Collection[str]) -> Iterator[tuple[str, bool]]:
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
             call, failed = _mapping(block).get("tool_use_id"), _mapping(block).get("is_error") is True
-            if call in calls and (not failed or _was_permitted(line)):
-                yield str(call), not failed
+            if isinstance(call, str) and call in calls and (not failed or _was_permitted(line)):
+                yield call, not failed
 
 
 def _was_permitted(line: Mapping[str, Any]) -> bool:

@@ -141,8 +141,10 @@ class AskDesk:
         if asked is None:
             return
         purpose = str(press.data.get("purpose"))
-        content = prompt(asked, purpose, of=None if press.place.is_private else user)
-        name = f"prompt:{press.digest[:12]}:{purpose}"
+        of = None if press.place.is_private else user
+        content = prompt(asked, purpose, of=of)
+        # In a group each has one: to change whom it asks, it would be taken away from whoever answers it just now.
+        name = f"prompt:{press.digest[:12]}:{purpose}" + (f":{of.id}" if of is not None else "")
         await self._state.write(lambda tables: self._want_beside(tables, press, name, content, purpose))
 
     async def _show_all(self, press: Press) -> None:

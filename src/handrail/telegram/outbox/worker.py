@@ -214,7 +214,10 @@ class Outbox:
         delivery = await self._stored(self._state.read, lambda tables: tables.delivery(waiting.key))
         if delivery is None:
             return
-        if not self._is_worth_it(delivery):
+        if not self._may_write(delivery.key, delivery.place):
+            await self._stored(self._state.write, lambda tables: tables.forgone(delivery))
+            return
+        if delivery.key in self._vanished and not delivery.content.buttons:
             await self._stored(self._state.write, lambda tables: tables.left_alone(delivery))
             return
         try:
@@ -224,11 +227,6 @@ class Outbox:
         else:
             self._worked(waiting.key)
             await self._settle(delivery, outcome)
-
-    def _is_worth_it(self, delivery: Delivery) -> bool:
-        """Whether anybody is to see it: not where nothing may be written, nor what somebody deleted and only tells."""
-        is_missed = delivery.key not in self._vanished or bool(delivery.content.buttons)
-        return is_missed and self._may_write(delivery.key, delivery.place)
 
     async def _settle(self, delivery: Delivery, outcome: Outcome) -> None:
         key = delivery.key

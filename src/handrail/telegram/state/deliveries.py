@@ -102,14 +102,20 @@ class Deliveries(Table):
         )
 
     def shown(self, delivery: Delivery, message_id: int) -> None:
-        """A message shows what was to be delivered. If something else is wanted by now, it waits behind the others."""
+        """A message shows what was to be delivered. If something else is wanted by now, it waits behind the others.
+
+        In a group that got another number meanwhile it is not there.
+        """
         self._connection.execute(
             "UPDATE messages SET message_id = ?1, shown = ?2, shown_attachment = ?3, shown_content = ?6, "
             "problem = '', changed_at = ?4, "
             "due = digest <> ?2 OR attachment_digest <> ?3, "
             "attachment = iif(digest <> ?2 OR attachment_digest <> ?3, attachment, NULL), "
-            "number = (SELECT max(number) + 1 FROM messages), due_since = ?4 WHERE key = ?5",
-            (message_id, delivery.digest, delivery.attachment_digest, self.now, delivery.key, delivery.encoded),
+            "number = (SELECT max(number) + 1 FROM messages), due_since = ?4 WHERE key = ?5 AND chat = ?7",
+            (
+                *(message_id, delivery.digest, delivery.attachment_digest, self.now),
+                *(delivery.key, delivery.encoded, delivery.place.chat),
+            ),
         )
 
     def removed(self, key: str) -> None:
@@ -129,6 +135,17 @@ class Deliveries(Table):
             "UPDATE messages SET problem = ?1, changed_at = ?2, due = digest <> ?3 OR attachment_digest <> ?4 "
             "WHERE key = ?5",
             (problem, self.now, delivery.digest, delivery.attachment_digest, delivery.key),
+        )
+
+    def forgone(self, delivery: Delivery) -> None:
+        """Nobody may see it: it is as if it had not been wanted, and whoever wants it again begins anew."""
+        self._connection.execute(
+            "DELETE FROM messages WHERE key = ? AND digest = ? AND NOT message_id", (delivery.key, delivery.digest)
+        )
+        self._connection.execute(
+            "UPDATE messages SET content = shown_content, digest = shown, attachment = NULL, "
+            "attachment_digest = shown_attachment, due = 0, changed_at = ? WHERE key = ? AND digest = ?",
+            (self.now, delivery.key, delivery.digest),
         )
 
     def problems(self) -> list[tuple[str, str]]:

@@ -7,15 +7,13 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from handrail.telegram.model import Content, Place, Press
+from handrail.telegram.model import GONE, Content, Place, Press
 from handrail.telegram.state.chats import Chat
 from handrail.telegram.state.table import Table
 
 __all__ = ["Moving"]
 
 _NOTE: Final = "moved:"
-_ORIGINS: Final = "prompt:"
-"""Notes on where a message to Claude came from: by its number in the old group it is not found in the new one."""
 
 
 class Moving(Table):
@@ -33,7 +31,7 @@ class Moving(Table):
         self._move_notes(moved)
         for table in ("follows", "drafts"):
             self._connection.execute(f"UPDATE OR IGNORE {table} SET chat = ? WHERE chat = ?", (new, old))  # noqa: S608
-        for table in ("follows", "drafts", "resting"):
+        for table in ("messages", "follows", "drafts", "resting"):
             self._connection.execute(f"DELETE FROM {table} WHERE chat = ?", (old,))  # noqa: S608
         self._connection.execute("INSERT OR REPLACE INTO notes (key, value) VALUES (?, ?)", (f"{_NOTE}{old}", str(new)))
 
@@ -48,12 +46,13 @@ class Moving(Table):
         rows = self._connection.execute(
             "SELECT key, after, content, due AND digest <> x'', ask_id <> '' FROM messages WHERE chat = ?", (moved.old,)
         ).fetchall()
-        for key, after, content, is_due, is_of_ask in rows:
-            due = is_due or (is_of_ask and _has_buttons(content))
+        for key, after, encoded, is_due, is_of_ask in rows:
+            content = msgspec.msgpack.decode(encoded, type=Content) if encoded else GONE
+            due = is_due or (is_of_ask and content.buttons)
             self._connection.execute(
-                "UPDATE OR REPLACE messages SET key = ?, after = ?, chat = ?, due = ?, message_id = 0, shown = x'', "
-                "shown_content = x'', shown_attachment = x'' WHERE key = ?",
-                (moved.key(key), moved.key(after), moved.new, bool(due), key),
+                "UPDATE OR IGNORE messages SET key = ?, after = ?, chat = ?, due = ?, message_id = 0, shown = x'', "
+                "content = ?, shown_content = x'', shown_attachment = x'' WHERE key = ?",
+                (moved.key(key), moved.key(after), moved.new, bool(due), moved.content(content), key),
             )
 
     def _move_buttons(self, moved: _Moved) -> None:
@@ -65,7 +64,7 @@ class Moving(Table):
             if press.place.chat == moved.old:
                 there = replace(press, place=moved.place(press.place), key=moved.key(press.key))
                 self._connection.execute(
-                    "UPDATE OR REPLACE buttons SET key = ?, press = ? WHERE token = ?",
+                    "UPDATE OR IGNORE buttons SET key = ?, press = ? WHERE token = ?",
                     (there.key, msgspec.json.encode(there, order="deterministic"), token),
                 )
 
@@ -85,11 +84,14 @@ class Moving(Table):
             "SELECT key, value FROM notes WHERE instr(key, ?1) OR instr(value, ?1)", (str(moved.old),)
         ).fetchall()
         for key, value in rows:
-            if not key.startswith(_NOTE):
-                self._connection.execute(
-                    "UPDATE OR REPLACE notes SET key = ?, value = ? WHERE key = ?",
-                    (moved.key(key), moved.value(key, value), key),
-                )
+            if key.startswith(_NOTE):
+                continue
+            there = moved.key(key)
+            self._connection.execute(
+                "UPDATE OR IGNORE notes SET key = ?, value = ? WHERE key = ?", (there, moved.value(value), key)
+            )
+            if there != key:
+                self._connection.execute("DELETE FROM notes WHERE key = ?", (key,))
 
 
 class _Moved:
@@ -110,13 +112,17 @@ class _Moved:
         chat, slash, thread = part.partition("/")
         return f"{self.new}{slash}{thread}" if chat == str(self.old) else part
 
-    def value(self, key: str, value: str) -> str:
-        """What was noted; the place in it, if there is one."""
+    def content(self, content: Content) -> bytes:
+        """What a message is to show, as a reply to nothing: under its number another message may be found there."""
+        return b"" if content == GONE else msgspec.msgpack.encode(replace(content, reply_to=0))
+
+    def value(self, value: str) -> str:
+        """What was noted; the place in it, if there is one, and no message of the old group."""
         noted = _decoded(value)
         if not isinstance(noted, dict) or (noted.get("place") or {}).get("chat") != self.old:
             return value
         noted["place"]["chat"] = self.new
-        if key.startswith(_ORIGINS):
+        if "message_id" in noted:
             noted["message_id"] = 0
         return msgspec.json.encode(noted).decode()
 
@@ -126,7 +132,3 @@ def _decoded(value: str) -> Any:
         return msgspec.json.decode(value)
     except msgspec.DecodeError:
         return None
-
-
-def _has_buttons(content: bytes) -> bool:
-    return bool(content) and bool(msgspec.msgpack.decode(content, type=Content).buttons)

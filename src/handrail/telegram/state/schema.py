@@ -98,7 +98,7 @@ _NOTES_END = (
     "CREATE INDEX notes_holding ON notes (key) WHERE holds",
     # What was noted before ends as if it had been noted now.
     f"UPDATE notes SET forget_at = {_LATER} * 180 WHERE key GLOB 'prompt:*'",  # noqa: S608
-    f"UPDATE notes SET forget_at = {_LATER} * 365 WHERE key GLOB 'outbox:*' OR key GLOB 'sent:*'",  # noqa: S608
+    f"UPDATE notes SET forget_at = {_LATER} * 365 WHERE key GLOB 'sent:*'",  # noqa: S608
     f"UPDATE notes SET forget_at = {_LATER} * 365, holds = key NOT GLOB 'ask:digest:*' WHERE key GLOB 'ask:*'",  # noqa: S608
     f"UPDATE notes SET forget_at = {_LATER} * 30, holds = 0 WHERE holds AND {_IS_OVER}",  # noqa: S608
 )

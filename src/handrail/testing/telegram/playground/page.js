@@ -257,9 +257,10 @@ function drawDraft(draft) {
 }
 
 function drawInput(chat) {
-  find("text").placeholder = chat.input.input_field_placeholder || "Message";
+  const input = chat.inputs[person()] ?? {};
+  find("text").placeholder = input.input_field_placeholder || "Message";
   find("composer").hidden = chat.blocked;
-  if (chat.input.force_reply) replyOnce(chat, chat.input.message);
+  if (input.force_reply) replyOnce(chat, input.message);
 }
 
 /** What asks for a reply gets the next message as one. */

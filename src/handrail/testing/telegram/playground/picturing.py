@@ -21,6 +21,9 @@ _SERVICE = {
     "forum_topic_edited": "renamed the topic",
     "forum_topic_closed": "closed the topic",
     "forum_topic_reopened": "reopened the topic",
+    "pinned_message": "pinned a message",
+    "migrate_to_chat_id": "made a supergroup of this group, which goes on elsewhere",
+    "migrate_from_chat_id": "made a supergroup of the group",
 }
 
 
@@ -37,7 +40,6 @@ def picture(world: World) -> dict[str, Any]:
 
 def _chat(chat: Chat) -> dict[str, Any]:
     acting = chat.actions and time.monotonic() - chat.acted_at < _ACTION_SECONDS and not chat.draft
-    last = next((message for message in reversed(chat.messages) if _opens_input(message)), None)
     return {
         "id": chat.id,
         "name": _name(chat),
@@ -47,16 +49,21 @@ def _chat(chat: Chat) -> dict[str, Any]:
         "messages": [_message(message) for message in chat.messages],
         "draft": _draft(chat.draft) if chat.draft else None,
         "action": chat.actions[-1] if acting else "",
-        "input": {**last.reply_markup, "message": last.id} if last else {},
+        "inputs": {str(member.id): _input(chat, member) for member in chat.members},
         "blocked": chat.is_private and chat.person.has_blocked,
     }
 
 
-def _opens_input(message: Message) -> bool:
-    """Whether anybody here sees it: a `selective` one may be meant for nobody."""
+def _input(chat: Chat, member: User) -> dict[str, Any]:
+    """How somebody's input looks, and the message that made it so; others may be asked something that they are not."""
+    last = next((message for message in reversed(chat.messages) if _is_for(message, member)), None)
+    return {**last.reply_markup, "message": last.id} if last else {}
+
+
+def _is_for(message: Message, member: User) -> bool:
     if not message.reply_markup.get("force_reply"):
         return bool(message.reply_markup)
-    return any(message.asks_reply_of(member) for member in message.chat.members)
+    return message.asks_reply_of(member)
 
 
 def _name(chat: Chat) -> str:
@@ -129,6 +136,7 @@ def _media(media: Media) -> dict[str, Any]:
 def _service(message: Message) -> str:
     for kind, words in _SERVICE.items():
         if kind in message.service:
-            name = message.service[kind].get("name", "")
+            about = message.service[kind]
+            name = about.get("name", "") if isinstance(about, dict) else ""
             return f"{message.sender.name} {words} {f'“{name}”' if name else ''}".strip()
     return ""

@@ -30,8 +30,8 @@ import { actButton, choices, field } from "./parts.js";
 
 const DRAFT = "new-session";
 const NAME_OF_WORKTREE = "[A-Za-z0-9][A-Za-z0-9._\\/\\-]{0,99}";
-const UNSURE = new Set(["outcome_unknown", "unreachable"]);
-const START_AGAIN = "Whether the session was started is not known: press Start again, and there will be one.";
+const UNSURE = new Set(["outcome_unknown", "stopping", "unreachable"]);
+const START_AGAIN = "Press Start again: whatever became of the first try, there will be one session.";
 
 export class HandrailNewSession extends HandrailElement {
   /** @type {Route} */ route = /** @type {any} */ (null);
