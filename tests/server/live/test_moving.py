@@ -25,6 +25,8 @@ pytestmark = pytest.mark.slow
 PROGRAM = Path(__file__).parents[2] / "sessions" / "owner_program.py"
 ALICE = Actor("alice", "web")
 ASKING = sim.tool("Bash", {"command": "ls"}, ask=True)
+STORY = " ".join(f"word{number}" for number in range(30))
+"""Long enough to be told in parts, however busy the machine is."""
 
 
 @asynccontextmanager
@@ -58,7 +60,7 @@ async def last_of(served: Served, session_id: str) -> int:
 
 async def test_a_session_of_another_process_that_is_killed_and_then_answered_here(others: Path) -> None:
     async with (
-        owner(others, sim.loop_turns(ASKING, sim.say("one two three", pause=0.05))) as (process, session_id),
+        owner(others, sim.loop_turns(ASKING, sim.say(STORY, pause=0.05))) as (process, session_id),
         served_live(others) as served,
         Client.connected(served.url) as viewing,
         Client.connected(served.url) as reading,
