@@ -38,7 +38,7 @@ async def test_a_session_is_started_on_a_host_and_followed_on_the_hub(tmp_path: 
 @pytest.mark.slow
 async def test_what_is_written_there_is_seen_on_the_hub_word_by_word(tmp_path: Path) -> None:
     words = " ".join(f"word{number}" for number in range(40))
-    async with fleet(tmp_path, sim.loop_turns(sim.say(words, pause=0.02))) as all_of_it:
+    async with fleet(tmp_path, sim.loop_turns(sim.say(words, pause=0.05))) as all_of_it:
         session = await all_of_it.start(prompt="talk")
         pieces, text = await heard(all_of_it.served, session)
         assert text == words
@@ -62,7 +62,7 @@ async def test_what_is_asked_there_is_answered_on_the_hub(tmp_path: Path) -> Non
 @pytest.mark.slow
 async def test_a_cut_in_the_middle_of_a_run_loses_nothing(tmp_path: Path) -> None:
     words = " ".join(f"word{number}" for number in range(30))
-    async with fleet(tmp_path, sim.loop_turns(sim.say(words, pause=0.01))) as all_of_it:
+    async with fleet(tmp_path, sim.loop_turns(sim.say(words, pause=0.05))) as all_of_it:
         served, line = all_of_it.served, all_of_it.line
         session = await all_of_it.start(prompt="talk")
         line.cut()

@@ -35,6 +35,8 @@ from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
 PATIENCE = 30.0
+STORY = " ".join(f"word{number}" for number in range(30))
+"""Long enough to be told in parts, however busy the machine is."""
 
 
 def places_in(directory: Path) -> Places:

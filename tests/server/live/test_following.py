@@ -13,7 +13,7 @@ from handrail.server.live import credit
 from handrail.sessions.asks import Actor
 from handrail.testing import simulated as sim
 
-from .support import Client, Served, Writer
+from .support import STORY, Client, Served, Writer
 
 WORK = ("I look.", sim.tool("Bash", {"command": "ls"}, ask=False), "Done.")
 
@@ -24,7 +24,7 @@ def said(*numbers: int) -> list[e.Event]:
 
 @pytest.mark.slow
 async def test_events_come_once_in_order_and_deltas_between(served: Served) -> None:
-    session = await served.start(sim.loop_turns(sim.say("one two three four", pause=0.06)))
+    session = await served.start(sim.loop_turns(sim.say(STORY, pause=0.05)))
     async with Client.connected(served.url) as client:
         await client.follow(session, 0)
         await session.run("go")
@@ -33,7 +33,7 @@ async def test_events_come_once_in_order_and_deltas_between(served: Served) -> N
         assert client.seqs(session) == list(range(1, last + 1))
         deltas = [message["delta"] for message in client.of("delta")]
         assert deltas
-        assert "".join(delta["text"] for delta in deltas) in "one two three four"
+        assert "".join(delta["text"] for delta in deltas) in STORY
         hello = client.messages[0]
         assert hello["type"] == "hello"
         assert hello["me"] == {"name": "alice", "role": "owner"}
@@ -151,7 +151,7 @@ async def test_a_viewer_that_does_not_acknowledge_is_told_no_more_until_it_does(
 
 @pytest.mark.slow
 async def test_a_hidden_page_gets_events_and_no_deltas(served: Served) -> None:
-    session = await served.start(sim.loop_turns(sim.say("one two three four five", pause=0.05)))
+    session = await served.start(sim.loop_turns(sim.say(STORY, pause=0.05)))
     async with Client.connected(served.url) as hidden, Client.connected(served.url) as seen:
         await hidden.say("visible", on=False)
         await hidden.follow(session, 0)

@@ -18,15 +18,13 @@ from handrail.sessions.asks import Actor
 from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
-from .support import Client, Served, served_live
+from .support import STORY, Client, Served, served_live
 
 pytestmark = pytest.mark.slow
 
 PROGRAM = Path(__file__).parents[2] / "sessions" / "owner_program.py"
 ALICE = Actor("alice", "web")
 ASKING = sim.tool("Bash", {"command": "ls"}, ask=True)
-STORY = " ".join(f"word{number}" for number in range(30))
-"""Long enough to be told in parts, however busy the machine is."""
 
 
 @asynccontextmanager
