@@ -29,6 +29,7 @@ def test_path(file: Path) -> None:
     assert not file.exists()
 
 
+@pytest.mark.slow
 def test_set_get_unset(file: Path) -> None:
     assert config("get", "claude.model").returncode == 1
     done = config("set", "claude.model", "opus")

@@ -124,6 +124,7 @@ def test_the_help_of_an_argument_names_no_type_of_python() -> None:
             assert record is None or "<" not in record[0]
 
 
+@pytest.mark.slow
 def test_help_imports_nothing_heavy() -> None:
     check = (
         "import sys\nfrom handrail.cli import main\n"

@@ -17,6 +17,7 @@ from .support import permission, plain
 words = st.text(st.characters(min_codepoint=32, max_codepoint=126))
 
 
+@pytest.mark.slow
 @given(words, st.integers(1, 120))
 def test_one_line_is_folded_and_nothing_is_lost(text: str, width: int) -> None:
     lines = plain(text_listing(text), width).split("\n")[:-1]
@@ -96,6 +97,7 @@ def squeezed(text: str) -> str:
     return "".join(text.replace("│", "").split())
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.dictionaries(st.text(min_size=1), values, min_size=1), st.integers(20, 120))
 def test_the_panel_around_an_ask_cuts_nothing_off(fields: dict[str, object], width: int) -> None:

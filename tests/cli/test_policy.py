@@ -219,6 +219,7 @@ def test_a_replay_shows_then_and_now(user: User, here: list[str]) -> None:
     assert counted["calls"][0]["now"]["rule"] == "WebSearch"
 
 
+@pytest.mark.slow
 def test_real_recordings_can_be_checked(user: User, here: list[str]) -> None:
     recordings = [str(path) for path in sorted(TRANSCRIPTS.glob("2.1.325/*.jsonl"))]
     done = user.policy("check", *recordings, *here, COLUMNS="60")
@@ -357,6 +358,7 @@ def test_a_grant_can_be_taken_back(user: User, here: list[str]) -> None:
     assert (done.returncode, "nobody granted WebSearch" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_what_the_settings_say_counts_as_it_does_for_sessions(user: User) -> None:
     user._write(
         Path(user.places.config_file), '[claude]\ndisallowed_tools = ["WebFetch"]\n\n[policy]\nprofile = "edits"\n'

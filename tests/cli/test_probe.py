@@ -299,6 +299,7 @@ def test_without_a_claude(machine: Machine) -> None:
     assert document["findings"][0]["fix"] == "name the program: --cli PATH"
 
 
+@pytest.mark.slow
 def test_a_claude_that_does_not_start(machine: Machine) -> None:
     machine.has_claude("2.1.330", "echo 'no such flag' >&2; exit 3")
     done = handrail("doctor", "--probe", **machine.environ)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from handrail.cli.managing import configured_manager
 from handrail.config import Claude, Config
 from handrail.places import Places
@@ -12,6 +14,7 @@ from handrail.testing import simulated as sim
 from handrail.testing.simulated import SimulatedCLI
 
 
+@pytest.mark.slow
 async def test_a_resumed_session_has_the_environment_of_the_configuration(tmp_path: Path) -> None:
     places = Places(*(str(tmp_path / name) for name in ("config", "state", "cache", "run")))
     config = Config(claude=Claude(env={"ANTHROPIC_AUTH_TOKEN": "of the settings"}))

@@ -198,6 +198,7 @@ def test_a_file_that_is_far_too_large(tmp_path: Path) -> None:
         load_config(places_in(tmp_path, "#" * (1024 * 1024 + 1)), {})
 
 
+@pytest.mark.slow
 @given(st.text(max_size=80))
 def test_any_text_is_a_config_or_an_error_that_names_the_file(text: str) -> None:
     message = "c.toml, line 0"

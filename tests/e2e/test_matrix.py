@@ -46,6 +46,7 @@ def test_every_version_is_recorded() -> None:
     assert list(behaviour.load()) == [*MATRIX_VERSIONS, PINNED_VERSION]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [*MATRIX_VERSIONS, PINNED_VERSION])
 def test_every_behaviour_that_is_observed_is_recorded_and_no_other(version: str) -> None:
     recorded = behaviour.load()[version]

@@ -77,6 +77,7 @@ def fields_of(kind: type[Event]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({**named, "type": st.just(kind.__struct_config__.tag)})
 
 
+@pytest.mark.slow
 @given(
     st.one_of([fields_of(kind).map(lambda fields, kind=kind: msgspec.convert(fields, kind)) for kind in EVENT_TYPES])
 )
@@ -126,11 +127,13 @@ def test_an_event_that_lacks_what_it_needs_is_kept_whole() -> None:
     assert decode_event(b'{"type": "text", "seq": "x"}').seq == 0
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=40) | JSON.map(lambda value: msgspec.json.encode(value)))
 def test_whatever_is_decoded_gives_an_event(data: bytes) -> None:
     assert isinstance(decode_event(data), Event)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(EVENT_TYPES), st.dictionaries(st.text() | st.sampled_from(["seq", "run", "id", "ok"]), JSON))
 def test_whatever_a_known_type_holds_gives_an_event(kind: type[Event], fields: dict[str, Any]) -> None:
     given_fields = {**fields, "type": kind.__struct_config__.tag}

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -180,6 +181,7 @@ ANY_FRAME = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(ANY_FRAME, max_size=6))
 @settings(max_examples=80)
 def test_whatever_a_frame_holds_it_is_told(given_frames: list[dict[str, Any]]) -> None:

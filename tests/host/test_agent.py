@@ -74,6 +74,7 @@ async def started(hub: FakeHub, host: RunningHost, **wanted: Any) -> str:
 # ---------------------------------------------------------------- a session through the hub
 
 
+@pytest.mark.slow
 async def test_a_session_is_started_and_followed_from_the_hub(tmp_path: Path, sink: Sink) -> None:
     async with both(tmp_path, sink) as (hub, host):
         session = await started(hub, host)
@@ -527,6 +528,7 @@ async def test_a_program_elsewhere_answers_a_hook(tmp_path: Path, sink: Sink) ->
         assert b'"hello"' in callback.payload
 
 
+@pytest.mark.slow
 async def test_a_program_that_does_not_answer_is_given_up(tmp_path: Path, sink: Sink) -> None:
     async with both(tmp_path, sink) as (hub, host):
         with pytest.raises(HandrailError, match="did not answer within"):
@@ -585,6 +587,7 @@ async def test_a_conflict_later_does_not_end_what_runs(tmp_path: Path, sink: Sin
         assert await host.manager.session(session).is_live()
 
 
+@pytest.mark.slow
 async def test_a_login_that_something_else_wants_does_not_end_what_runs(tmp_path: Path, sink: Sink) -> None:
     async with both(tmp_path, sink) as (hub, host):
         session = await started(hub, host)

@@ -80,6 +80,7 @@ async def test_one_that_has_ended_is_made_live_again(tmp_path: Path) -> None:
         assert len(await starts(host)) == 2
 
 
+@pytest.mark.slow
 async def test_another_request_with_this_id_is_refused(tmp_path: Path) -> None:
     async with both(tmp_path) as (hub, host):
         await call(hub, host)
@@ -96,6 +97,7 @@ async def test_what_is_no_id_is_refused(tmp_path: Path) -> None:
         assert await host.manager.list() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("was_begun", [False, True], ids=["before", "after"])
 async def test_a_start_that_a_dead_agent_had_begun_is_done(tmp_path: Path, was_begun: bool) -> None:
     """The agent died before the session was stored, or after that."""

@@ -171,6 +171,7 @@ def test_nothing_of_an_elicitation_is_missing(given: dict[str, Any], schema: Any
     assert_nothing_is_missing(request, described(ask_from("r1", {"subtype": "elicitation", **request})))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(), json_values)
 def test_nothing_of_a_dialog_is_missing(kind: str, payload: Any) -> None:
@@ -179,6 +180,7 @@ def test_nothing_of_a_dialog_is_missing(kind: str, payload: Any) -> None:
     assert_nothing_is_missing(wanted, described(ask_from("r1", request)))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(tools, inputs)
 def test_descriptions_survive_storage(tool: str, given: dict[str, Any]) -> None:

@@ -167,6 +167,7 @@ WORDS = st.sampled_from(["string", "integer", "number", "boolean", "array", "ema
 FIELD_SCHEMAS = st.dictionaries(KEYWORDS, JSON | WORDS, max_size=5)
 
 
+@pytest.mark.slow
 @given(schema=st.dictionaries(st.sampled_from("abc"), FIELD_SCHEMAS | JSON, max_size=3), content=st.data())
 def test_no_schema_and_no_content_is_too_strange(schema: dict[str, Any], content: st.DataObject) -> None:
     request = {"requested_schema": {"properties": schema, "required": ["a"]}, "property_order": ["b", "b", 3]}

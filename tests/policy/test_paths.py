@@ -231,6 +231,7 @@ places = st.lists(names, min_size=1, max_size=3).map("/".join)
 targets = places.map("/p/".__add__) | places.map("/q/".__add__)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(places.map("/p/".__add__), targets, max_size=4), places, st.sampled_from(["src", "a", "b"]))
 def test_no_link_leads_out_of_what_is_allowed(links: dict[str, str], path: str, allowed: str) -> None:
     tree = Tree(links)

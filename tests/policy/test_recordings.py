@@ -172,6 +172,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(["in", "out", "meta"]), json_values), max_size=5))
 def test_no_recording_breaks_the_reader(entries: list[tuple[str, Any]]) -> None:
     lines = [json.dumps({"dir": direction, "raw": raw}).encode() for direction, raw in entries]

@@ -6,6 +6,7 @@ import itertools
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=4), ANYTHING, max_size=4), st.booleans(), st.data())
 def test_an_object_is_closed_at_its_end_and_nowhere_before(
     value: dict[str, Any], ascii_only: bool, data: st.DataObject

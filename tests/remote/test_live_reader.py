@@ -45,6 +45,7 @@ def test_events_come_once_and_in_order_whatever_the_hub_sends_again(sent: list[i
     assert seen == list(range(after + 1, max([after, *sent]) + 1))
 
 
+@pytest.mark.slow
 @given(st.text(min_size=1, max_size=30), st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=12))
 def test_text_that_is_being_written_is_passed_on_once(text: str, cuts: list[tuple[int, bool]]) -> None:
     reader = LiveReader("s", 0, deltas=True)

@@ -125,6 +125,7 @@ async def test_a_tool_runs_in_the_program(tmp_path: Path) -> None:
 ASKED = sim.turn(sim.tool("Bash", {"command": "rm -rf build"}, request_id="ask-1"), "All clean.")
 
 
+@pytest.mark.slow
 async def test_on_ask_answers_in_the_program(tmp_path: Path) -> None:
     asked: list[Ask] = []
 

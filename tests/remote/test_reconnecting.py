@@ -271,6 +271,7 @@ async def test_a_proxy_that_misses_its_hub_for_a_while_ends_nothing(tmp_path: Pa
         assert not errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [302, 401, 404, 500, 502, 503])
 async def test_what_a_proxy_answers_in_the_place_of_its_hub_is_not_taken_for_the_hubs_word(
     tmp_path: Path, status: int
@@ -293,6 +294,7 @@ async def test_what_a_proxy_answers_in_the_place_of_its_hub_is_not_taken_for_the
         assert await stopping == 0
 
 
+@pytest.mark.slow
 async def test_what_a_proxy_says_of_the_request_itself_is_said_at_once(tmp_path: Path) -> None:
     async with (
         Wire().laid() as wire,

@@ -118,6 +118,7 @@ def test_a_line_that_was_typed_stays_a_line() -> None:
     assert 'class="prose as-typed"' in prose_html("a\nb", as_typed=True)
 
 
+@pytest.mark.slow
 def test_endless_prose_is_shown_as_it_was_typed() -> None:
     text = "[" * (LONGEST_MARKDOWN + 1)
     assert shown_text(prose_html(text)) == text

@@ -90,6 +90,7 @@ def test_a_mode_takes_the_place_of_what_would_win_over_it(roots: Roots) -> None:
     assert (chosen.permission_mode, chosen.dangerously_skip_permissions) == ("plan", False)
 
 
+@pytest.mark.slow
 async def test_a_session_is_started_with_what_was_wanted(served: ServedHub) -> None:
     wanted = {
         "cwd": str(served.directory),

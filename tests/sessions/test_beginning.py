@@ -87,6 +87,7 @@ async def test_two_processes_at_once_start_it_once(places: Places, options: Opti
         assert (await there.session(checked_id(ID)).run("hello")).answer == "You said hello."
 
 
+@pytest.mark.slow
 async def test_one_that_has_ended_is_made_live_again(places: Places, options: Options) -> None:
     async with Manager.local(places) as manager:
         session = await manager.start(options, id=ID)
@@ -97,6 +98,7 @@ async def test_one_that_has_ended_is_made_live_again(places: Places, options: Op
         assert await starts(manager, again.id) == ["new", "resume"]
 
 
+@pytest.mark.slow
 async def test_one_whose_process_died_before_it_had_a_cli_is_started_now(places: Places, options: Options) -> None:
     """The row is stored before the CLI runs: it is all that is left if the process is killed in between."""
     async with Manager.local(places) as manager:

@@ -181,6 +181,7 @@ async def test_asks_that_end_with_the_process_are_lost(play: Any) -> None:
     assert [change.state for change in changes] == [AskState.PENDING, AskState.LOST]
 
 
+@pytest.mark.slow
 async def test_a_decision_is_recorded_before_the_cli_hears_of_it(play: Any) -> None:
     cli, options = play(sim.turn(sim.ask("Bash", MAKE, request_id="r1")))
     recorded: list[Decision] = []

@@ -44,6 +44,7 @@ async def eventually(condition: Callable[[], Awaitable[Any]]) -> None:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 async def test_a_session_does_not_end_as_idle_over_an_ask_that_the_journal_does_not_have_yet(
     manager: Manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

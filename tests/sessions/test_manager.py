@@ -149,6 +149,7 @@ async def test_stopping_ends_the_cli_and_the_session_stays(manager: Manager, pla
         await session.interrupt()
 
 
+@pytest.mark.slow
 async def test_a_message_resumes_a_session_that_is_not_live(manager: Manager, play: Any) -> None:
     session = await manager.start(play(sim.loop_turns("You said $text.")))
     await session.run("one")
@@ -159,6 +160,7 @@ async def test_a_message_resumes_a_session_that_is_not_live(manager: Manager, pl
     assert starts == ["new", "resume"]
 
 
+@pytest.mark.slow
 async def test_another_process_resumes_what_was_stopped(places: Places, play: Any) -> None:
     async with Manager.local(places) as first:
         session = await first.start(play(sim.loop_turns("You said $text.")), title="work")

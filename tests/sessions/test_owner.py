@@ -158,6 +158,7 @@ async def test_a_caller_that_vanishes_cancels_the_call(server: OwnerServer, sess
         await link.call("s1", "echo")
 
 
+@pytest.mark.slow
 async def test_what_is_too_long_is_refused_before_it_is_sent(link: OwnerLink) -> None:
     with pytest.raises(SessionError, match="send less"):
         await link.call("s1", "echo", {"text": "x" * wire.MAX_LINE})

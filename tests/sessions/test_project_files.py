@@ -90,6 +90,7 @@ async def test_directories_are_offered_too(tmp_path: Path) -> None:
     assert found == [ProjectFile("src/deep/", "directory"), ProjectFile("src/deep/x.py")]
 
 
+@pytest.mark.slow
 @given(st.lists(st.text("ab/.", min_size=1, max_size=8), max_size=10), st.text("ab.*[(\\", max_size=5))
 def test_whatever_is_found_holds_the_letters_in_their_order(names: list[str], typed: str) -> None:
     for found in best_fits(names, typed, limit=50):

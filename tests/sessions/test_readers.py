@@ -185,6 +185,7 @@ def test_only_neighbouring_deltas_of_one_block_are_joined() -> None:
     assert len(joined) == 5
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.lists(st.one_of(st.text(max_size=20).map(user), st.text(max_size=5).map(delta)), min_size=1, max_size=5),

@@ -170,6 +170,7 @@ async def test_a_session_stops_although_nothing_can_be_stored(
     assert not await session.is_live()
 
 
+@pytest.mark.slow
 async def test_a_session_that_is_stopped_in_the_queue_leaves_it_and_takes_no_seat(places: Places, play: Any) -> None:
     async with Manager.local(places, limits=Limits(concurrent_sessions=1)) as manager, asyncio.timeout(SOON):
         running = await manager.start(play(sim.loop_turns("x")).options)

@@ -217,6 +217,7 @@ async def test_a_place_that_cannot_be_written(project: Path, tmp_path: Path) -> 
         await create_worktree(str(project), name="a", directory=str(tmp_path / "file"))
 
 
+@pytest.mark.slow
 async def test_a_failed_checkout_leaves_nothing(project: Path) -> None:
     (project / ".gitattributes").write_text("*.md filter=broken\n")
     git(project, "add", "-A")
@@ -311,6 +312,7 @@ async def test_untracked_files_keep_it_even_if_git_is_told_not_to_mention_them(p
         await remove_worktree(made)
 
 
+@pytest.mark.slow
 async def test_commits_keep_it_until_they_are_merged(project: Path) -> None:
     made = await create_worktree(str(project), name="a")
     for number in range(2):
@@ -322,6 +324,7 @@ async def test_commits_keep_it_until_they_are_merged(project: Path) -> None:
     assert not is_there(made)
 
 
+@pytest.mark.slow
 async def test_commits_on_no_branch_keep_it(project: Path) -> None:
     made = await create_worktree(str(project), name="a")
     git(made.path, "checkout", "-q", "--detach")
@@ -330,6 +333,7 @@ async def test_commits_on_no_branch_keep_it(project: Path) -> None:
         await remove_worktree(made)
 
 
+@pytest.mark.slow
 async def test_force_says_where_the_branch_was(project: Path) -> None:
     made = await create_worktree(str(project), name="a")
     git(made.path, "commit", "-q", "--allow-empty", "-m", "Work")

@@ -194,6 +194,7 @@ def spoil(backup: Path, kind: str) -> None:
 # ------------------------------------------------------------ pruning
 
 
+@pytest.mark.slow
 async def test_pruning_makes_the_file_smaller(tmp_path: Path) -> None:
     path = tmp_path / "handrail.db"
     async with opened(path) as store, opened(path) as reader:
@@ -209,6 +210,7 @@ async def test_pruning_makes_the_file_smaller(tmp_path: Path) -> None:
         assert len(await numbers(reader, "new")) == 25
 
 
+@pytest.mark.slow
 async def test_a_size_cap_takes_frames_first_then_archived_sessions_and_nothing_else(tmp_path: Path) -> None:
     async with opened(tmp_path / "handrail.db") as store:
         await fill(store, "oldest", 400, archived=True, at=NOW - 3 * DAY)

@@ -459,6 +459,7 @@ async def raw_request(model: ScriptedModel) -> tuple[asyncio.StreamReader, async
     return reader, writer
 
 
+@pytest.mark.slow
 async def test_a_client_that_leaves_in_the_middle_of_a_huge_answer_is_no_trouble():
     async with ScriptedModel([Reply("x" * 20_000_000), "fine"]) as model:
         reader, writer = await raw_request(model)

@@ -223,6 +223,7 @@ async def test_by_default_every_message_gets_a_turn(make: Make) -> None:
     assert len({frame["uuid"] for frame in frames[1:]}) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "cases"),
     [

@@ -301,6 +301,7 @@ lines = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(lines, max_size=12), st.booleans(), st.lists(st.integers(1, 40), max_size=8))
 async def test_every_byte_comes_back(content: list[bytes], ended: bool, cuts: list[int]) -> None:
     """Whatever the CLI sends, in whatever pieces, a recording without redaction returns it byte for byte."""

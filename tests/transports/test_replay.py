@@ -412,6 +412,7 @@ conversation = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(conversation)
 async def test_a_recorded_conversation_replays_as_it_was(steps: list[tuple[str, Any]]) -> None:
     """Play a conversation, record it while it plays, play the recording: both hosts saw and wrote the same."""

@@ -273,6 +273,7 @@ class TestFailuresToStart:
         assert "too long" in await failure("cat", "x" * 10_000_000)
 
 
+@pytest.mark.slow
 async def test_an_idle_session_costs_little_memory() -> None:
     count = 20
     recorder = Recorder()

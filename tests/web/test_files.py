@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from handrail.server.page import MEDIA_TYPES, SCREENS
 
 from .files import FILES, MODULES, STYLES, WEB, code_of, exports, loads, name_of, target
@@ -42,6 +44,7 @@ def missing_from(path: Path) -> Iterator[str]:
             yield from (f"{name_of(path)}: {name} of {address}" for name in names - exports(found))
 
 
+@pytest.mark.slow
 def test_what_a_module_imports_is_there() -> None:
     assert [each for path in MODULES for each in missing_from(path)] == []
 
@@ -82,6 +85,7 @@ def test_every_file_is_served_or_for_tools() -> None:
     assert {name_of(path) for path in FILES if path.suffix not in MEDIA_TYPES} == FOR_TOOLS
 
 
+@pytest.mark.slow
 def test_markup_enters_the_page_through_one_door() -> None:
     door = "js/html.js: " + THE_DOOR
     found = [

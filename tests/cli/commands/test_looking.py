@@ -111,6 +111,7 @@ def test_a_session_has_many_names(past: Past) -> None:
         assert home.json("show", name)["id"] == session_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["@", "last"])
 def test_the_latest_session_here(past: Past, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     home, session_id = past
@@ -183,6 +184,7 @@ def test_an_export_replaces_nothing(past: Past, tmp_path: Path) -> None:
     assert home.run("export", session_id, "--format", "pdf").returncode == 2
 
 
+@pytest.mark.slow
 def test_the_ending_of_a_file_must_say_a_format(past: Past, tmp_path: Path) -> None:
     home, session_id = past
     page = tmp_path / "page.pdf"

@@ -26,6 +26,7 @@ async def test_health_needs_no_token_and_says_nothing_else(served: ServedHub) ->
             assert (refused.status_code, refused.json()["code"]) == (401, "not_authenticated"), path
 
 
+@pytest.mark.slow
 async def test_a_hub_that_stops_is_not_well(served: ServedHub) -> None:
     served.hub.stopping = True
     async with served.client(None) as client:

@@ -110,6 +110,7 @@ async def test_an_answer_is_theirs_and_the_audit_log_names_both(served: ServedHu
     assert [each.outcome for each in (too_much, answered, last)] == ["role_needed", "ok", "role_needed"]
 
 
+@pytest.mark.slow
 async def test_a_program_that_may_not_act_for_others_is_written_down_itself(served: ServedHub) -> None:
     async with served.client("approver", **{"handrail-acting-for": ANN}) as client:
         assert (await client.get("/api/me")).status_code == 403

@@ -49,6 +49,7 @@ def test_any_text_is_a_host_that_can_be_written_again_or_none(text: str) -> None
         assert parse_host(str(host), default_port=1) == host
 
 
+@pytest.mark.slow
 @given(NAMES, st.sampled_from("\0\t\n\r /\\@?#%\x7f\x85 é。"), st.data())
 def test_a_character_that_does_not_belong_makes_it_none(name: str, character: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(name)))

@@ -181,6 +181,7 @@ async def test_everything_but_the_page_needs_a_token(served: ServedHub) -> None:
 # ---------------------------------------------------------------- no trace of secrets
 
 
+@pytest.mark.slow
 async def test_secrets_are_in_no_log_and_no_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     secrets: list[str] = []

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 import msgspec
+import pytest
 
 from handrail.error_records import record_of
 from handrail.errors import SessionNotFound
@@ -110,6 +111,7 @@ async def test_a_host_that_lost_its_tail_does_not_take_it_from_the_copy(served: 
         assert entry["action"] == "hosts.lost"
 
 
+@pytest.mark.slow
 async def test_a_session_that_the_host_does_not_have_any_more_claims_nothing(served: ServedHub, host: FakeHost) -> None:
     async with host.connected() as link:
         session_id = await host.session()

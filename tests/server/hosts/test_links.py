@@ -81,6 +81,7 @@ async def test_what_does_not_say_hello_is_sent_away(host: FakeHost) -> None:
             assert await link.closed() == 4400, parcel
 
 
+@pytest.mark.slow
 async def test_a_malformed_parcel_ends_the_link_and_nothing_else(
     served: ServedHub, host: FakeHost, tmp_path: Path
 ) -> None:

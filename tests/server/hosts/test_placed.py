@@ -52,6 +52,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(STEPS)
 def test_a_start_has_the_host_that_it_was_last_given_to(steps: list[tuple[str, str, str, str]]) -> None:

@@ -61,6 +61,7 @@ async def test_a_full_disk_is_said_and_the_host_goes_on_later(
     assert [event.seq for event in await served.manager.session(session_id).events()] == list(range(1, 7))
 
 
+@pytest.mark.slow
 async def test_a_session_that_is_deleted_while_its_pages_are_refused_is_gone(
     served: ServedHub, host: FakeHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,6 +92,7 @@ async def test_what_became_of_it_is_not_known_and_no_other_host_is_asked(
         assert told(other, "start") == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 async def test_it_stays_with_its_host_also_when_the_hub_was_restarted(tmp_path: Path) -> None:
     async with served_hub(tmp_path / "hub") as served, fake_host(served, tmp_path) as host, served.client() as client:
@@ -195,6 +196,7 @@ async def test_a_host_that_was_removed_meanwhile_keeps_what_it_was_given(
             assert told(other, "start") == []
 
 
+@pytest.mark.slow
 async def test_one_whose_journal_is_long_in_coming_is_waited_for_by_starting_it_again(
     served: ServedHub, host: FakeHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:

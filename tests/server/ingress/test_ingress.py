@@ -283,6 +283,7 @@ async def test_many_strangers_do_not_disturb_the_one_who_belongs_there(served: S
         assert (await session.run("undisturbed")).answer == "undisturbed"
 
 
+@pytest.mark.slow
 async def test_strangers_who_post_leave_nothing_behind(served: ServedHub, caplog: pytest.LogCaptureFixture) -> None:
     path = f"/v1/session_ingress/session/{(await expected(served))['id']}/events"
     began = time.monotonic()

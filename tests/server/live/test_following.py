@@ -199,6 +199,7 @@ async def test_many_sessions_on_one_socket(served: Served) -> None:
         assert client.seqs(writers[0].session_id) == [1, 2, 3]
 
 
+@pytest.mark.slow
 async def test_a_session_that_is_deleted_is_gone(served: Served) -> None:
     session = await served.start(sim.loop_turns())
     await session.run("go")

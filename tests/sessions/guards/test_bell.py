@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from handrail.sessions.guards.bell import Bell
 
 RINGER = "import sys; from handrail.sessions.guards.bell import Bell; Bell(sys.argv[1], lambda: None).ring()"
 
 
+@pytest.mark.slow
 async def test_it_rings_for_everybody_who_listens(tmp_path: Path) -> None:
     heard = [asyncio.Event(), asyncio.Event()]
     bells = [Bell(tmp_path / "bells", event.set) for event in heard]

@@ -147,6 +147,7 @@ def test_telegram_takes_it_and_nothing_hides(attack: str) -> None:
         check_shown(made)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(attack=NASTY)
 def test_whatever_it_is(attack: str) -> None:

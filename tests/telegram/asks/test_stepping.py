@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def ask_of(questions: list[Question]) -> Ask:
     return Ask(id="a", kind="question", request={}, tool_name="AskUserQuestion", input={"questions": asked})
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(questions=QUESTIONS, moves=MOVES)
 def test_whatever_is_pressed_the_answers_fit(questions: list[Question], moves: list[tuple[str, int, str]]) -> None:

@@ -27,6 +27,7 @@ async def test_a_file_for_a_new_worktree_is_put_there(tmp_path: Path, caption: s
         assert _inbox(project) == []
 
 
+@pytest.mark.slow
 async def test_a_file_that_cannot_be_used_starts_no_session(tmp_path: Path) -> None:
     async with world(tmp_path) as here, here.bridged():
         await here.chat.send_document(b"", "empty.txt", caption="look at this")

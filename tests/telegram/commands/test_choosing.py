@@ -18,6 +18,7 @@ slow = pytest.mark.slow
 """Many of them would take long together; the first ones tell whether anything works."""
 
 
+@pytest.mark.slow
 async def test_a_chat_goes_on_with_a_session_that_was_chosen(tmp_path: Path) -> None:
     async with bench(tmp_path) as it:
         ann = it.chat(ANN)

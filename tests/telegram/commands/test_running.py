@@ -60,6 +60,7 @@ async def test_sessions_are_begun_and_gone_on_with(tmp_path: Path) -> None:
         assert "There is no session" in await ann.write("/continue 00000000")
 
 
+@pytest.mark.slow
 async def test_one_command_that_comes_twice_is_carried_out_once(tmp_path: Path) -> None:
     async with bench(tmp_path) as it:
         ann = it.chat(ANN)

@@ -204,6 +204,7 @@ async def test_a_name_that_deceives_is_seen_through(desk: Desk) -> None:
     assert empty.text.count("\n") == 0
 
 
+@pytest.mark.slow
 async def test_of_files_that_are_not_in_the_outbox_any_more_nothing_is_remembered(desk: Desk) -> None:
     row = await (await started(desk)).row()
     outbox = Path(row.cwd) / desk.files.outbox_of("abcdefgh-1234")
@@ -256,6 +257,7 @@ async def test_a_document_is_put_into_the_project(desk: Desk) -> None:
     assert (desk.project / "docs" / "plan.md").read_text() == "one"
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300))
 def test_a_name_is_only_a_name(name: str) -> None:
     safe = safe_name(name)

@@ -260,6 +260,7 @@ async def test_what_cannot_be_changed_is_sent_anew(state: BridgeState, bot: Memo
     assert bot.methods() == ["send", "edit", "delete", "send"]
 
 
+@pytest.mark.slow
 async def test_where_the_topic_is_gone_it_is_said_outside(state: BridgeState, bot: MemoryBot) -> None:
     def refuse(method: str, place: Place, content: Content) -> BotError | None:
         return TopicGone("Bad Request: message thread not found") if place.thread else None

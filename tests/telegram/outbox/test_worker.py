@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from handrail.telegram.bot_errors import Refused
 from handrail.telegram.model import GONE, Attachment, Button, Content, Place, Priority
 from handrail.telegram.state import BridgeState
@@ -176,6 +178,7 @@ async def test_what_is_under_way_ends_before_the_outbox_does(state: BridgeState,
     assert await state.read(lambda t: t.waiting()) == 0
 
 
+@pytest.mark.slow
 async def test_calls_that_take_long_leave_room_for_what_needs_a_person(state: BridgeState) -> None:
     class SlowBot(MemoryBot):
         async def _call(self, method: str, place: Place, content: Content) -> None:

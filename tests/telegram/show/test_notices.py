@@ -108,6 +108,7 @@ def test_a_limit_says_when_it_resets() -> None:
     assert "Wait a while" in told(f"usage limit reached|{int(NOON) - 3_600}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_recorded_failure_is_told(path: object) -> None:
     view = SessionView()

@@ -198,6 +198,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_whatever_was_acknowledged_survives_a_kill(path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", WRITE_UNTIL_KILLED, str(path)], stdout=subprocess.PIPE, text=True
@@ -238,6 +239,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_when_there_is_no_space_nothing_is_lost_and_then_it_goes_on(path: Path) -> None:
     said = subprocess.run([sys.executable, "-c", FILL, str(path)], capture_output=True, text=True, check=True).stdout
     assert said.startswith(("StoreUnavailable", "StoreFull"))

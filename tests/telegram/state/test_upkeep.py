@@ -54,6 +54,7 @@ def sizes(path: str) -> dict[str, int]:
         return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}  # noqa: S608
 
 
+@pytest.mark.slow
 async def test_a_large_old_database_shrinks_to_what_is_needed_in_small_steps(state: BridgeState, clock: Clock) -> None:
     many = 3 * AT_ONCE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from urllib.parse import urlencode
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,7 @@ def multipart(values: dict[str, str], boundary: str = "b-0-u") -> bytes:
     return ("".join(parts) + f"--{boundary}--\r\n").encode()
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.dictionaries(names, texts))
 def test_forms_and_json_say_the_same(values: dict[str, str]) -> None:

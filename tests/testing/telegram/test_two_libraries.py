@@ -25,6 +25,7 @@ pytestmark = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 async def test_a_conversation_with_buttons(open_client: OpenClient) -> None:
     async with TelegramServer() as server, open_client(server) as bot:
         ann = server.user(id=1001, first_name="Ann")
@@ -57,6 +58,7 @@ async def test_a_conversation_with_buttons(open_client: OpenClient) -> None:
         assert [message.id for message in chat.bot_messages] == [answered]
 
 
+@pytest.mark.slow
 async def test_files_albums_drafts_and_topics(open_client: OpenClient) -> None:
     async with TelegramServer() as server, open_client(server) as bot:
         ann = server.user(id=1001, first_name="Ann")
