@@ -25,7 +25,7 @@ test: lint ## Run every test: unit, slow, in a browser, and end to end on the pi
 	@$(BIN)/python -m tools.tests $(WORKERS)
 
 check: lint ## Lint, types and unit tests, in under a minute
-	@$(PYTEST) -q -n $(WORKERS) --dist worksteal -p no:schemathesis --in-memory --examples 20 \
+	@$(PYTEST) -q -n $(WORKERS) --dist worksteal -p no:schemathesis --in-memory --examples 10 \
 	  -m "not slow and not real_cli and not browser"
 
 lint: $(VENV)/.dev

@@ -25,6 +25,7 @@ def test_one_line_is_folded_and_nothing_is_lost(text: str, width: int) -> None:
     assert all(len(line) <= width for line in lines)
 
 
+@pytest.mark.slow
 @given(st.lists(words, min_size=2, max_size=12), st.integers(20, 120))
 def test_several_lines_are_numbered_so_that_folds_show(texts: list[str], width: int) -> None:
     shown = plain(text_listing("\n".join(texts)), width).split("\n")[:-1]

@@ -161,6 +161,7 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
 values = st.text(max_size=20)
 
 
+@pytest.mark.slow
 @given(values, st.sampled_from([key for key in KEYS.values() if key.is_text]))
 def test_any_text_survives_being_typed_in_quotes(text: str, key: Key) -> None:
     import tomlkit

@@ -140,6 +140,7 @@ def test_whatever_a_known_type_holds_gives_an_event(kind: type[Event], fields: d
     assert isinstance(decode_event(msgspec.json.encode(given_fields)), Event)
 
 
+@pytest.mark.slow
 @given(ANYTHING)
 def test_whatever_an_event_holds_can_be_encoded(value: Any) -> None:
     line = encode_event(Unknown(frame_type="x", frame=value, seq=3, run=1))

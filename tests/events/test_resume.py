@@ -29,6 +29,7 @@ def test_tokens(text: str, token: str | None) -> None:
     assert find_resume_token(text) == token
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_characters="`", exclude_categories=["Z", "C"]), min_size=1))
 def test_a_line_gives_its_token_back(token: str) -> None:
     if token.split() == [token]:  # no space of any kind

@@ -293,6 +293,7 @@ async def test_outside_of_the_roots_nothing_is_started(tmp_path: Path, sink: Sin
         assert await host.manager.list() == []
 
 
+@pytest.mark.slow
 async def test_what_could_switch_the_policy_off_is_refused(tmp_path: Path, sink: Sink) -> None:
     async with both(tmp_path, sink) as (hub, host):
         for option, value in (
@@ -598,6 +599,7 @@ async def test_a_login_that_something_else_wants_does_not_end_what_runs(tmp_path
         assert not host.running.done()
 
 
+@pytest.mark.slow
 async def test_a_proxy_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("no_proxy", "NO_PROXY", "https_proxy", "HTTPS_PROXY"):
         monkeypatch.delenv(name, raising=False)

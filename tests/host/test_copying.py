@@ -272,6 +272,7 @@ def _events_of(message: wire.FromHost) -> Sequence[EventRow]:
     return message.page.events if isinstance(message, wire.Page) else ()
 
 
+@pytest.mark.slow
 async def test_what_is_written_before_the_hub_says_what_it_has_is_sent_afterwards() -> None:
     async with two_stores() as (manager, source, sink):
         link = MemoryLink(manager, sink, window=100_000)

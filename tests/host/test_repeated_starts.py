@@ -142,6 +142,7 @@ async def test_what_its_owner_allows_no_more_is_not_made_live_by_starting_it_aga
         assert await starts(host) == ["new"]
 
 
+@pytest.mark.slow
 async def test_a_session_that_no_request_has_begun_is_not_taken_for_one(tmp_path: Path) -> None:
     async with both(tmp_path) as (hub, host):
         made = await hub.call("start", options={"cwd": str(host.projects)})

@@ -414,6 +414,7 @@ def test_an_edit_is_compared_with_the_file() -> None:
     assert found.before.sha256 == hashlib.sha256(b"one\ntwo\nthree\n").hexdigest()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text("ab\n", min_size=1), st.text("ab\n", max_size=3), st.text("abc\n", max_size=6), st.booleans())
 def test_an_edit_makes_what_its_diff_says(before: str, old: str, new: str, everywhere: bool) -> None:

@@ -118,6 +118,7 @@ def test_items_of_a_list_are_found_on_their_lines(items: list[tuple[str, str, st
     assert found["after", 0] == text.count("\n")
 
 
+@pytest.mark.slow
 @given(st.text(max_size=80))
 def test_any_text_is_a_document_or_an_error_that_names_the_file(text: str) -> None:
     message = "p.toml, line 0"

@@ -446,6 +446,7 @@ def test_what_is_denied_stays_denied_whatever_is_allowed(
         assert behavior(place, tool, given, allow=allow, ask=ask, deny=deny, mode=mode) == "deny"
 
 
+@pytest.mark.slow
 @given(tools, inputs, modes, rule_lists, rule_lists, rule_lists, rule_texts, st.sampled_from(["ask", "deny"]))
 def test_another_ask_or_deny_rule_never_permits_more(
     place: Path,

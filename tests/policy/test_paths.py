@@ -94,6 +94,7 @@ def test_patterns(pattern: str, covered: list[str], not_covered: list[str]) -> N
     assert [path for path in (*covered, *not_covered) if matches(pattern, path)] == covered
 
 
+@pytest.mark.slow
 @given(st.text(), st.text(min_size=1))
 def test_no_pattern_breaks_the_matcher(pattern: str, path: str) -> None:
     matches(pattern, path)

@@ -274,6 +274,7 @@ def test_a_prompt_that_names_no_command_cannot_be_confirmed() -> None:
             resolve(ApprovePlan(allow_prompts=True), plan_ask(allowedPrompts=[prompt]))
 
 
+@pytest.mark.slow
 @given(prompt=st.text(max_size=60), plan=st.text(max_size=200))
 def test_a_proposal_is_always_a_rule_for_one_plain_command(prompt: str, plan: str) -> None:
     ask = plan_ask(plan, allowedPrompts=[{"tool": "Bash", "prompt": prompt}])
@@ -440,6 +441,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(steps=STEPS)
 def test_the_cooldown_follows_its_rules(steps: list[tuple[str, int]]) -> None:

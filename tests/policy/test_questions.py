@@ -141,6 +141,7 @@ QUESTIONS = st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=4), st.booleans()
 VALUES = st.one_of(st.text(max_size=8), st.lists(st.text(max_size=8), max_size=3))
 
 
+@pytest.mark.slow
 @given(asked=QUESTIONS, data=st.data())
 def test_what_is_accepted_is_complete_and_fits(asked: list[tuple[str, list[str], bool]], data: st.DataObject) -> None:
     of_this = ask(*(question(text, *labels, several=several) for text, labels, several in asked))

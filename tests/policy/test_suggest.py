@@ -126,6 +126,7 @@ COMMANDS = st.sampled_from(
 ASKED = st.lists(st.tuples(COMMANDS, st.sampled_from(["allowed", "denied", "cancelled"])), max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(ASKED)
 def test_what_was_not_approved_is_never_allowed(asked: list[tuple[str, Then]]) -> None:

@@ -88,6 +88,7 @@ def test_everything_on_one_line() -> None:
     assert one_line("  ls\n  rm \u202e\r\n") == "ls ⏎ rm <U+202E>"
 
 
+@pytest.mark.slow
 @given(any_text)
 def test_nothing_hidden_or_reordering_is_left(text: str) -> None:
     for character in visible(text):

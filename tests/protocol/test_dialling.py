@@ -54,6 +54,7 @@ def test_hybrid_is_a_switch() -> None:
 # ---------------------------------------------------------------- a line to paste
 
 
+@pytest.mark.slow
 @given(token=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1))
 def test_a_shell_reads_the_line_with_the_token_as_a_variable(token: str) -> None:
     options = Options(transport="hybrid", allowed_tools=["Bash(git log *)"])

@@ -676,6 +676,7 @@ def test_whatever_the_options_the_prompt_is_the_only_argument_after_the_flags(op
     assert all(is_a_flag_of_ours(argument) for argument in line[line.index("--permission-mode") + 2 : end])
 
 
+@pytest.mark.slow
 @given(combinations)
 def test_what_initialize_gets_can_always_be_written(options: Options) -> None:
     assert isinstance(json.loads(msgspec.json.encode(initialize_fields(options))), dict)

@@ -97,6 +97,7 @@ async def test_who_is_no_owner_acts_for_nobody(tmp_path: Path) -> None:
             await hub.acting_for("Ann", role="viewer").list()
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=100))
 def test_every_name_arrives_as_it_is(name: str) -> None:
     owner = Caller(name="bridge", role="owner", surface="api")

@@ -68,6 +68,7 @@ async def response_to(cli: SimulatedCLI, request_id: str) -> Any:
     return await eventually(found)
 
 
+@pytest.mark.slow
 async def test_a_hook_runs_in_the_program(tmp_path: Path) -> None:
     seen: list[Any] = []
 
@@ -162,6 +163,7 @@ async def gone(served: ServedHub, **offered: Any) -> Session:
     return served.manager.session(started.id)
 
 
+@pytest.mark.slow
 async def test_without_the_program_a_call_that_it_should_judge_goes_to_a_person(tmp_path: Path) -> None:
     @hook("PreToolUse")
     async def guard(call: PreToolUseInput) -> Any:
@@ -176,6 +178,7 @@ async def test_without_the_program_a_call_that_it_should_judge_goes_to_a_person(
         assert "not connected" in decided["permissionDecisionReason"]
 
 
+@pytest.mark.slow
 async def test_a_person_is_asked_also_where_the_policy_would_allow(tmp_path: Path) -> None:
     @hook("PreToolUse")
     async def guard(call: PreToolUseInput) -> Any:
@@ -196,6 +199,7 @@ async def test_a_person_is_asked_also_where_the_policy_would_allow(tmp_path: Pat
         assert row.id == "ask-1"
 
 
+@pytest.mark.slow
 async def test_without_the_program_other_hooks_say_nothing_or_block(tmp_path: Path) -> None:
     @hook("PermissionRequest", "PostToolUse", "UserPromptSubmit")
     async def guard(call: Any) -> Any:
@@ -217,6 +221,7 @@ async def test_without_the_program_other_hooks_say_nothing_or_block(tmp_path: Pa
         assert "not connected" in blocked["reason"]
 
 
+@pytest.mark.slow
 async def test_without_the_program_its_tools_say_that_it_is_not_connected(tmp_path: Path) -> None:
     @tool
     async def add(a: int, b: int) -> int:
@@ -237,6 +242,7 @@ async def test_without_the_program_its_tools_say_that_it_is_not_connected(tmp_pa
         assert "not connected" in (await answer_to(cli, "list"))["mcp_response"]["error"]["message"]
 
 
+@pytest.mark.slow
 async def test_without_the_program_asks_wait_for_people(tmp_path: Path) -> None:
     async def answer(ask: Ask) -> Any:
         return Deny("no")

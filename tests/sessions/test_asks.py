@@ -320,6 +320,7 @@ async def test_a_decision_that_cannot_be_recorded_was_not_made() -> None:
     assert recipient.sent == []
 
 
+@pytest.mark.slow
 async def test_nobody_is_told_of_a_failure_if_whoever_decided_has_gone_away(caplog: pytest.LogCaptureFixture) -> None:
     recorder = Recorder()
     book = AskBook(record=recorder)

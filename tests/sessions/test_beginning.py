@@ -208,6 +208,7 @@ async def test_what_was_asked_for_otherwise_is_refused(manager: Manager, options
     assert len(await manager.list()) == 1
 
 
+@pytest.mark.slow
 async def test_a_copy_of_a_session_is_no_start(manager: Manager, options: Options) -> None:
     session = await manager.start(options)
     await session.run("hello")

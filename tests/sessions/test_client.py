@@ -406,6 +406,7 @@ async def test_a_slow_answer_leaves_only_its_own_ask_pending(play: Any) -> None:
     assert seen == ["slow", "a", "b"]
 
 
+@pytest.mark.slow
 async def test_a_cancelled_ask_cancels_its_callback(play: Any) -> None:
     cancelled = asyncio.Event()
 
@@ -496,6 +497,7 @@ async def test_a_refused_request_says_why(play: Any) -> None:
     assert (caught.value.subtype, caught.value.code) == ("set_model", "bad_model")
 
 
+@pytest.mark.slow
 async def test_an_unanswered_request_expires_and_a_late_answer_is_harmless(play: Any) -> None:
     _, options = play(answers={"mcp_status": sim.Answer.late(lines=1)})
     async with connect(options) as client:
@@ -644,6 +646,7 @@ async def test_death_fails_pending_requests_at_once(play: Any) -> None:
             await client.control("mcp_status", timeout=600)
 
 
+@pytest.mark.slow
 async def test_death_while_an_ask_is_pending_cancels_the_callback(play: Any) -> None:
     cancelled = asyncio.Event()
 
@@ -703,6 +706,7 @@ async def test_closing_during_a_turn_ends_it(play: Any) -> None:
             await running
 
 
+@pytest.mark.slow
 async def test_closing_while_cancelled_still_reaps(play: Any) -> None:
     pids: list[int] = []
     _, options = play(sim.turn(sim.spawn_grandchild(), sim.sleep(30)))
@@ -754,6 +758,7 @@ async def test_both_directions_are_recorded(play: Any, tmp_path: Path) -> None:
     assert any(line["raw"].get("type") == "result" for line in lines if line["dir"] == "in")
 
 
+@pytest.mark.slow
 async def test_the_wire_log_shows_lines_without_secrets(play: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", logger="handrail.wire")
     _, options = play(sim.loop_turns("You said $text."))

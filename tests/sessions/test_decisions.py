@@ -378,6 +378,7 @@ async def test_plans_and_questions_are_never_answered_by_policy(play: Any) -> No
     assert seen == ["plan", "question"]
 
 
+@pytest.mark.slow
 async def test_an_ask_that_nobody_answers_in_time_is_no_denial(play: Any) -> None:
     changes: list[AskChange] = []
     cli, options = play(sim.turn(sim.ask("Write", {"file_path": "/etc/x", "content": ""}, request_id="r1")))
@@ -461,6 +462,7 @@ async def test_a_call_is_judged_in_the_stricter_of_its_own_mode_and_the_sessions
     assert ("hookSpecificOutput" in bodies(cli)["hook"]) is asked
 
 
+@pytest.mark.slow
 async def test_the_policy_has_the_last_word_on_what_a_hook_changes(play: Any) -> None:
     @hook("PreToolUse")
     async def rewrite(call: Any, context: HookContext) -> Any:

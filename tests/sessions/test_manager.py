@@ -209,6 +209,7 @@ async def test_a_secret_of_the_environment_stays_out_of_the_journal(
     assert SECRET.encode() not in everything_in(places.state)
 
 
+@pytest.mark.slow
 async def test_a_policy_of_a_program_must_be_given_again(manager: Manager, play: Any) -> None:
     session = await manager.start(play(sim.loop_turns("x")), policy=Policy.of("careful"))
     await session.run("hi")

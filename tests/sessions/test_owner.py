@@ -487,6 +487,7 @@ def owner(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.kill()
 
 
+@pytest.mark.slow
 async def test_an_owner_that_is_killed_ends_every_call_and_stream(owner: tuple[subprocess.Popen[str], str]) -> None:
     process, address = owner
     link = await OwnerLink.open(address)
@@ -507,6 +508,7 @@ async def test_an_owner_that_is_killed_ends_every_call_and_stream(owner: tuple[s
     await link.close()
 
 
+@pytest.mark.slow
 async def test_a_fork_of_the_owner_does_not_pass_for_it(owner: tuple[subprocess.Popen[str], str]) -> None:
     process, address = owner
     link = await OwnerLink.open(address)

@@ -262,6 +262,7 @@ async def test_what_is_said_of_each_message(story: list[Event], tmp_path: Path) 
                 assert told[row.uuid].answered_by == answered.get(row.uuid)
 
 
+@pytest.mark.slow
 async def test_a_decision_that_the_cli_may_not_have_got_is_closed_as_unsent(story: list[Event], tmp_path: Path) -> None:
     options = Options(cwd=str(tmp_path))
     cuts = [count for count in range(len(story)) if open_asks(story[:count])]

@@ -219,6 +219,7 @@ async def test_a_session_that_is_stopped_between_two_clis_leaves_none(
     assert not [launch.pid for launch in planning.cli.launches() if is_running(launch.pid)]
 
 
+@pytest.mark.slow
 async def test_a_second_cli_leaves_the_recording_of_the_first_as_it_is(
     manager: Manager, play: Any, tmp_path: Path
 ) -> None:
@@ -323,6 +324,7 @@ async def test_a_message_counts_as_sent_before_the_cli_gets_it(
     assert (await session.wait(uuid)).ok
 
 
+@pytest.mark.slow
 async def test_the_same_message_is_taken_once(manager: Manager, play: Any) -> None:
     session = await manager.start(play(sim.loop_turns("x")).options)
     uuid = await session.send("hello")
@@ -334,6 +336,7 @@ async def test_the_same_message_is_taken_once(manager: Manager, play: Any) -> No
     assert [event.state for event in await events_of(session) if isinstance(event, Prompt)].count("queued") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [5, None, {"text": "x"}, "half a pair \ud800"])
 async def test_what_cannot_be_a_message_is_refused_at_once(manager: Manager, play: Any, content: Any) -> None:
     session = await manager.start(play(sim.loop_turns("x")).options)
@@ -397,6 +400,7 @@ async def lost_ask(manager: Manager, play: Any) -> tuple[Session, AskOpened]:
     return session, opened
 
 
+@pytest.mark.slow
 async def test_an_answer_to_a_lost_ask_from_elsewhere_names_what_was_shown(manager: Manager, play: Any) -> None:
     session, opened = await lost_ask(manager, play)
     with pytest.raises(StaleDigest, match="must carry the digest"):
@@ -520,6 +524,7 @@ async def test_two_who_resume_a_session_at_once_share_it(places: Places, play: A
         assert await one.is_mine() is not await two.is_mine()
 
 
+@pytest.mark.slow
 async def test_whoever_recovered_a_session_sees_what_others_do_with_it(places: Places, play: Any) -> None:
     async with Manager.local(places) as first_owner:
         session = await first_owner.start(play(sim.loop_turns("x")).options)
@@ -590,6 +595,7 @@ async def test_a_fork_that_was_stopped_before_its_first_message_is_still_a_fork(
     assert "--fork-session" not in echo.cli.launches()[-1].argv
 
 
+@pytest.mark.slow
 async def test_a_conversation_that_the_cli_knows_and_the_journal_does_not_is_gone_on_with(
     manager: Manager, play: Any, tmp_path: Path
 ) -> None:
@@ -610,6 +616,7 @@ async def test_a_conversation_that_the_cli_knows_and_the_journal_does_not_is_gon
     assert f"--resume={(await session.row()).cli_session_id}" in echo.cli.launches()[-1].argv
 
 
+@pytest.mark.slow
 async def test_what_a_session_cost_before_it_was_resumed_counts_once(manager: Manager, play: Any) -> None:
     """The newest CLIs begin with the cost of the session so far, and say beside it what a run has cost."""
 

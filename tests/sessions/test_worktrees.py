@@ -98,6 +98,7 @@ async def test_it_can_begin_elsewhere_and_be_named(project: Path, tmp_path: Path
     assert made.path.startswith(str(tmp_path / "trees"))
 
 
+@pytest.mark.slow
 async def test_it_can_be_made_from_another_worktree(project: Path) -> None:
     first = await create_worktree(str(project), name="first")
     (Path(first.path) / "readme.md").write_text("First\n")
@@ -114,6 +115,7 @@ async def test_changes_that_are_not_committed_are_fine_and_said_to_be_missing(pr
     assert "not committed" in made.notes[0]
 
 
+@pytest.mark.slow
 async def test_two_repositories_of_one_name_do_not_meet(project: Path, tmp_path: Path) -> None:
     twin = tmp_path / "elsewhere" / "weather"
     twin.parent.mkdir()
@@ -199,6 +201,7 @@ async def test_names_that_would_be_something_else(project: Path, name: str) -> N
         await create_worktree(str(project), name=name)
 
 
+@pytest.mark.slow
 async def test_branches_that_would_be_something_else(project: Path) -> None:
     for branch in ("", "-d", "--detach", "a b", "a..b", "a~1", "/a"):
         with pytest.raises(GitError, match="git does not allow"):
@@ -283,6 +286,7 @@ async def test_a_git_nobody_waits_for_is_ended_with_what_it_started(
 # ---------------------------------------------------------------- removing one
 
 
+@pytest.mark.slow
 async def test_it_goes_with_its_branch(project: Path) -> None:
     made = await create_worktree(str(project), name="a")
     assert await remove_worktree(made) == made.base

@@ -211,6 +211,7 @@ async def test_somebody_elses_database(tmp_path: Path) -> None:
 # ------------------------------------------------------------ locks
 
 
+@pytest.mark.slow
 async def test_a_lock_that_is_held_too_long(tmp_path: Path) -> None:
     path = tmp_path / "handrail.db"
     async with opened(path, lock_timeout=0.1) as store:

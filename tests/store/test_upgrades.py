@@ -174,6 +174,7 @@ async def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> Non
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 async def test_nobody_else_may_have_it_open_during_an_upgrade(tmp_path: Path) -> None:
     path = tmp_path / "handrail.db"
     async with opened(path) as store:

@@ -244,6 +244,7 @@ async def test_an_archived_session_that_somebody_holds_stays(tmp_path: Path) -> 
         assert await store.get_session("held") is not None
 
 
+@pytest.mark.slow
 async def test_others_write_while_a_large_session_is_deleted(tmp_path: Path) -> None:
     async with opened(tmp_path / "handrail.db") as store:
         lease = await new_session(store, "large")

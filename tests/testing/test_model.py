@@ -184,6 +184,7 @@ def streamed_content(answer: Answer) -> list[dict[str, Any]]:
     return blocks
 
 
+@pytest.mark.slow
 @given(text=st.text(), deltas=st.integers(1, 50))
 def test_however_a_text_is_cut_it_arrives_whole_and_without_empty_pieces(text: str, deltas: int):
     from handrail.testing._messages_api import EncodedReply
@@ -550,6 +551,7 @@ def test_a_message_request_that_is_none_is_refused(body: bytes):
         assert model.remaining() == 1
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(string.ascii_letters),
@@ -600,6 +602,7 @@ def test_a_record_tells_the_results_of_tools():
 # HTTP
 
 
+@pytest.mark.slow
 def test_huge_bodies_arrive_whole():
     with serving(lambda request: str(len(request.prompt))) as (_, client):
         assert client.ask("x" * 10_000_000).text == "10000000"
@@ -612,6 +615,7 @@ def test_chunked_bodies_are_understood():
         assert json.loads(client._connection.getresponse().read())["content"][0]["text"] == "in pieces"
 
 
+@pytest.mark.slow
 def test_many_connections_at_once():
     async def run() -> list[str]:
         async with ScriptedModel([Reply("x", delta_delay=0.01, times=40)]) as model:

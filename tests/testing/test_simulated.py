@@ -177,6 +177,7 @@ async def test_a_new_one_in_the_same_place_starts_with_a_clean_record(make: Make
         assert cli.received() == [user(text)]
 
 
+@pytest.mark.slow
 async def test_session_ids_follow_the_flags(make: Make) -> None:
     async def session(*flags: str) -> str:
         async with started(make(), *CONTROL, *flags) as process:

@@ -206,6 +206,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(values)
 def test_looking_for_hints_first_misses_nothing(value: object) -> None:
     redactor = Redactor()

@@ -134,6 +134,7 @@ async def test_a_long_line_on_standard_error_is_logged_in_pieces(
     assert sum(message.count("x") for message in caplog.messages) == 200_000
 
 
+@pytest.mark.slow
 async def test_output_on_one_session_does_not_starve_another(run: MakeTransport) -> None:
     noisy = await start(run("while True: print('x' * 1000)", eof_grace=0.1))
     quiet_transport = run("while True: print(input(), flush=True)")

@@ -169,6 +169,7 @@ async def test_a_second_cli_is_refused_and_the_first_one_lives() -> None:
         assert (await line.client.run("still here")).result == "still here"
 
 
+@pytest.mark.slow
 async def test_a_dead_connection_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PING_PATIENCE", 0.1)
     async with on_the_line() as line:
@@ -217,6 +218,7 @@ async def test_what_was_posted_before_is_dropped() -> None:
         assert [frame.uuid for frame in seen].count("u") == 1
 
 
+@pytest.mark.slow
 async def test_a_post_is_acknowledged_before_its_answer_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that arrives before the CLI waits for it would be dropped."""
     order: list[str] = []

@@ -135,6 +135,7 @@ def generator() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_the_reference_page_has_every_command_and_option() -> None:
     page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     assert page == generator().page(page), "run: python docs/generate_cli.py"

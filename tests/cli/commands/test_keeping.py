@@ -31,6 +31,7 @@ def test_a_session_gets_another_title(past: Past) -> None:
 # ---------------------------------------------------------------- rm
 
 
+@pytest.mark.slow
 def test_deleting_needs_a_yes(past: Past) -> None:
     home, session_id = past
     done = home.run("rm", session_id)
@@ -125,6 +126,7 @@ def test_what_is_no_backup_is_refused(past: Past, tmp_path: Path) -> None:
     assert ids(home) == [session_id]
 
 
+@pytest.mark.slow
 def test_pruning_follows_the_settings(past: Past) -> None:
     home, session_id = past
     (home.directory / "state" / "tidied").write_text("today\n")  # so that nobody else removes what is counted here

@@ -25,6 +25,7 @@ def test_no_sessions_is_said_where_it_is_not_taken_for_one(home: Home) -> None:
     assert home.json("ls") == []
 
 
+@pytest.mark.slow
 def test_sessions_are_listed(past: Past) -> None:
     home, session_id = past
     heading, row = home.run("ls").stdout.splitlines()
@@ -43,6 +44,7 @@ def test_only_those_of_this_directory(past: Past, monkeypatch: pytest.MonkeyPatc
     assert [row["id"] for row in home.json("ls", "--here")] == [session_id]
 
 
+@pytest.mark.slow
 def test_archived_sessions_are_listed_on_request(past: Past) -> None:
     home, session_id = past
     assert home.run("archive", session_id).returncode == 0
@@ -74,6 +76,7 @@ def test_the_story_says_who_decided(past: Past) -> None:
     assert "\x1b" not in told
 
 
+@pytest.mark.slow
 def test_events_and_frames_are_lines(past: Past) -> None:
     home, session_id = past
     events = [json.loads(line) for line in home.run("show", session_id, "--events").stdout.splitlines()]
@@ -104,6 +107,7 @@ def test_only_one_form_at_a_time(past: Past) -> None:
 # ---------------------------------------------------------------- which session
 
 
+@pytest.mark.slow
 def test_a_session_has_many_names(past: Past) -> None:
     home, session_id = past
     (row,) = home.json("ls")
@@ -119,6 +123,7 @@ def test_the_latest_session_here(past: Past, monkeypatch: pytest.MonkeyPatch, na
     assert home.json("show", name)["id"] == session_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "told"), [("ffffffff", "there is no session 'ffffffff'"), ("@", "handrail ls"), ("ab", "4 characters")]
 )
@@ -129,6 +134,7 @@ def test_a_name_that_fits_nothing(home: Home, name: str, told: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_name_that_fits_several(home: Home) -> None:
     async def make() -> None:
         async with home.manager() as manager:

@@ -144,6 +144,7 @@ def test_what_is_no_recording(home: Home, tmp_path: Path, content: str, told: st
     assert "No such file" in missing.stderr
 
 
+@pytest.mark.slow
 def test_what_was_kept_of_a_session_can_be_played(past: tuple[Home, str], tmp_path: Path) -> None:
     home, session_id = past
     kept = tmp_path / "kept.jsonl"

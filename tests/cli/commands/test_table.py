@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -48,6 +49,7 @@ def test_a_narrow_terminal_leaves_out_what_matters_least() -> None:
     assert row.endswith("5 min")
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.text("ab", min_size=8, max_size=8), *[st.text("ab 漢", max_size=60)] * 3), max_size=5),
     st.integers(22, 120),

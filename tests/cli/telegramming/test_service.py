@@ -233,6 +233,7 @@ async def test_a_mistake_of_the_bridge_is_said_and_it_is_tried_again(
         await around.hears("Telegram is on")
 
 
+@pytest.mark.slow
 async def test_a_hub_that_does_not_let_it_act_is_said(around: Around) -> None:
     around.set_up(ANN)
     around.hub_token = around.served.tokens["approver"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ..support import ServedHub
 from .test_sessions import started, until
 
@@ -23,6 +25,7 @@ async def test_a_session_that_was_started_is_named(served: ServedHub) -> None:
         assert "mode plan" in entry["detail"]
 
 
+@pytest.mark.slow
 async def test_what_was_answered_is_named(served: ServedHub) -> None:
     async with served.client() as client:
         session = await started(served, client)

@@ -33,6 +33,7 @@ async def test_a_hub_that_stops_is_not_well(served: ServedHub) -> None:
         assert (await client.get("/api/health")).json()["code"] == "stopping"
 
 
+@pytest.mark.slow
 async def test_a_start_that_the_stop_of_the_hub_ends_is_told_so(tmp_path: Path) -> None:
     started, ends = tmp_path / "started", tmp_path / "ends"
     os.mkfifo(ends)

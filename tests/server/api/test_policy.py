@@ -150,6 +150,7 @@ async def asked(served: ServedHub, *commands: tuple[str, Any]) -> None:
     await session.stop()
 
 
+@pytest.mark.slow
 async def test_rules_are_suggested_from_what_people_answered(served: ServedHub) -> None:
     await asked(
         served,
@@ -168,6 +169,7 @@ async def test_rules_are_suggested_from_what_people_answered(served: ServedHub) 
     assert cargo["last_at"] > 0
 
 
+@pytest.mark.slow
 async def test_a_text_is_checked_and_tried_on_the_past(served: ServedHub) -> None:
     await asked(served, ("cargo build -v", Allow()))
     async with served.client("viewer") as client:

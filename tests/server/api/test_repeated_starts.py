@@ -53,6 +53,7 @@ async def test_a_program_that_asks_again_may_be_another_process(served: ServedHu
     assert await starts(served) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [{"prompt": "clean up!"}, {"title": "other"}, {"mode": "plan"}, {"host": "any"}])
 async def test_another_request_is_refused(served: ServedHub, other: dict[str, Any]) -> None:
     async with served.client() as client:

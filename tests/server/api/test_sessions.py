@@ -107,6 +107,7 @@ async def test_a_message_may_carry_pictures(served: ServedHub) -> None:
         assert code(await client.post(f"/api/sessions/{session['id']}/messages", json=wrong)) == (422, "invalid")
 
 
+@pytest.mark.slow
 async def test_the_same_request_twice_starts_one_session(served: ServedHub) -> None:
     async with served.client() as client:
         body = {"cwd": str(served.directory), "prompt": "once"}

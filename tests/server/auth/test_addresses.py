@@ -33,6 +33,7 @@ def test_an_address_is_the_same_in_every_spelling(
         assert parse_host(f"{text}:{port}", default_port=1) == Host(str(address), port)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["http", "https"]), st.one_of(NAMES, ADDRESSES.map(str)), PORTS)
 def test_an_origin_that_is_written_can_be_read(scheme: str, name: str, port: int) -> None:
     origin = Origin(scheme, Host(name, port))

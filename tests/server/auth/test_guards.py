@@ -150,6 +150,7 @@ async def test_a_socket_is_refused_even_by_a_server_that_cannot_answer_with_a_st
     assert answer.status == 1008
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40))
 async def test_no_text_but_our_origins_passes_as_one(origin: str) -> None:
     answer = await refused(scope_of("POST", headers=[("origin", origin.encode())]))

@@ -218,6 +218,7 @@ async def test_a_token_that_cannot_be_made(tmp_path: Path, name: str, role: Any,
         assert await store.tokens() == []
 
 
+@pytest.mark.slow
 @given(st.text(), st.text(), st.sampled_from(["hr_", "hrl_"]))
 def test_a_secret_is_taken_out_of_any_text(before: str, after: str, prefix: str) -> None:
     secret = new_secret(prefix)

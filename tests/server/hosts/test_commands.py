@@ -224,6 +224,7 @@ async def test_titles_and_archives_are_changed_there_too(served: ServedHub, host
             assert (await link.hear(wire.Command)).method == "delete"
 
 
+@pytest.mark.slow
 async def test_a_host_is_drained(served: ServedHub, host: FakeHost) -> None:
     async with host.connected() as link:
         link.answer("drain", lambda command: None)

@@ -75,6 +75,7 @@ machines = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(machines, max_size=6, unique_by=lambda each: each.name), st.sampled_from(["any", "label:x", "a"]))
 def test_only_a_host_that_takes_sessions_is_ever_chosen(hosts: list[Machine], reference: str) -> None:
     def takes(host: Machine) -> bool:

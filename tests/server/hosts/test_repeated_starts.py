@@ -70,6 +70,7 @@ def code(answer: httpx2.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["code"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 async def test_what_became_of_it_is_not_known_and_no_other_host_is_asked(
     served: ServedHub, host: FakeHost, helper: FakeHost
@@ -166,6 +167,7 @@ async def test_what_a_host_refused_may_be_started_on_another(
             assert (await start(client)).json()["host_name"] == "helper"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 async def test_an_id_that_a_host_may_have_is_no_other_sessions(served: ServedHub, host: FakeHost) -> None:
     async with served.client() as client:
@@ -180,6 +182,7 @@ async def test_an_id_that_a_host_may_have_is_no_other_sessions(served: ServedHub
     assert await served.manager.list() == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 async def test_a_host_that_was_removed_meanwhile_keeps_what_it_was_given(
     served: ServedHub, host: FakeHost, helper: FakeHost

@@ -149,6 +149,7 @@ async def _has_warning(session: Session) -> bool:
     return bool(await warnings(session))
 
 
+@pytest.mark.slow
 async def test_after_a_restart_of_the_hub_the_cli_is_seated_again(tmp_path: Path) -> None:
     async with served_hub(tmp_path / "hub") as served:
         made = await expected(served)
@@ -391,6 +392,7 @@ async def test_posts(served: ServedHub) -> None:
         assert await away.post([]) in (200, 503)
 
 
+@pytest.mark.slow
 async def test_a_post_that_is_cut_off_is_nobodys_mistake(served: ServedHub, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     made = await expected(served, transport="hybrid")

@@ -39,6 +39,7 @@ async def test_events_come_once_in_order_and_deltas_between(served: Served) -> N
         assert hello["me"] == {"name": "alice", "role": "owner"}
 
 
+@pytest.mark.slow
 async def test_a_view_is_told_and_kept_up_to_date(served: Served) -> None:
     session = await served.start(sim.loop_turns(*WORK))
     async with Client.connected(served.url) as client:
@@ -182,6 +183,7 @@ async def test_whoever_joins_in_the_middle_gets_what_was_written_so_far(served: 
             assert joined["after"] == second.views[session.id].seq
 
 
+@pytest.mark.slow
 async def test_many_sessions_on_one_socket(served: Served) -> None:
     writers = [await Writer.begun(served.store, f"{number:032x}") for number in range(5)]
     async with Client.connected(served.url) as client:

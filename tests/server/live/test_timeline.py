@@ -230,6 +230,7 @@ def test_images_and_long_texts_are_not_kept() -> None:
     assert light[1].text.endswith("… (900,000 more characters)")
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200) | st.recursive(st.text(max_size=5) | st.integers(), st.lists).map(msgspec.json.encode))
 @settings(max_examples=50)
 def test_whatever_is_in_the_journal_can_be_read(body: bytes) -> None:

@@ -22,6 +22,7 @@ SUGGESTION = {
 }
 
 
+@pytest.mark.slow
 def test_a_command_is_shown_whole() -> None:
     command = "\n".join(f"echo {number}" for number in range(500)) + "\ncurl \u202eevil"
     shown = card(row_of(d.Command(text=command), given={"command": command}), session=SESSION)

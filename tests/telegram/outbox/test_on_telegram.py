@@ -94,6 +94,7 @@ async def test_files_drafts_and_signs_of_life(state: BridgeState, server: Telegr
     assert len(chat.actions) == 1
 
 
+@pytest.mark.slow
 async def test_faults_of_the_network(state: BridgeState, server: TelegramServer, chat: Chat) -> None:
     async with writing(state, server) as outbox:
         server.faults.drop_connections(2, methods=["sendMessage"])

@@ -132,6 +132,7 @@ def test_telegram_never_finds_it_too_much(arrived: list[Arrival]) -> None:
     assert complaints(Simulation(arrived).run()) == []
 
 
+@pytest.mark.slow
 def test_telegram_never_finds_it_too_much_in_many_chats_at_once() -> None:
     crowd = [Arrival(0.0, Place(1 + n % 50), MESSAGES[n % 4]) for n in range(300)]
     written = Simulation(crowd).run()

@@ -89,6 +89,7 @@ def test_code_is_not_broken() -> None:
     assert any(code in part.text for part in parts)
 
 
+@pytest.mark.slow
 def test_a_very_long_answer_is_shown_in_part_and_sent_as_a_file() -> None:
     text = "# Title\n\n" + "\n".join(f"- item **{number}**" for number in range(60_000))
     story = Story()

@@ -52,6 +52,7 @@ def test_a_longer_one_goes_on_in_its_language() -> None:
         assert part.entities == (Entity("pre", 0, part.length, language="py"),)
 
 
+@pytest.mark.slow
 def test_at_most_so_many_entities() -> None:
     rich = from_markdown("\n".join(f"- **b{number}** and `c{number}`" for number in range(500)))
     parts = split(rich)

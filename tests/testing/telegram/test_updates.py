@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
+import pytest
 
 from handrail.testing._http import HTTPRequest, HTTPResponse, HTTPServer
 
@@ -118,6 +119,7 @@ async def listener() -> AsyncIterator[Listener]:
         await server.close()
 
 
+@pytest.mark.slow
 async def test_a_webhook_is_sent_updates_until_it_takes_them() -> None:
     async with listener() as told, raw_bot() as (bot, _, chat):
         await chat.send("before")
