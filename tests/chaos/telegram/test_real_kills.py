@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import random
@@ -18,10 +17,7 @@ from handrail.testing.model_request import ModelRequest
 from handrail.testing.replies import Reply, ToolUse
 
 from .chain import chain
-from .checks import at_rest, check_database, check_decisions, check_journals, check_prompts, remove_copies
-from .killing import kill
-from .person import Presser
-from .talks import Talk
+from .killing import check_what_is_left, talk_through_kills
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_cli]
 
@@ -40,18 +36,5 @@ async def test_the_real_cli_with_kills(tmp_path: Path) -> None:
         env = {**dict.fromkeys(os.environ, ""), **isolated_env(tmp_path / "home", model)}
         options = {"cli_path": str(claude_cli().path), "env": env, "use_api_billing": True}
         async with chain(tmp_path, options=options) as here:
-            here.start_bridge()
-            talk, presser = Talk(here), Presser(here.chat, here.ann, here.database)
-            async with presser.at_work():
-                talking = asyncio.create_task(talk.go_on_until(lambda: here.kills >= len(victims)))
-                await kill(here, victims, random.Random(5))
-                await talking
-                async with here.hub() as hub:
-                    await at_rest(here, hub)
-            async with here.hub() as hub:
-                await remove_copies(here, presser)
-                await check_prompts(hub, talk)
-                await check_journals(hub)
-                await check_decisions(hub, presser, may_be_lost=True)
-        check_database(here.database)
-        assert "it ended by itself" not in here.logged
+            await talk_through_kills(here, victims, random.Random(5))
+        check_what_is_left(here)
